@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.config import EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.gate.call import Call, Channel
 from rocketmq_testkit.emulator.gate.effects import Effect
-from rocketmq_testkit.emulator.gate.gate import Call, Channel
 from rocketmq_testkit.emulator.gate.journal import Journal
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Operation, Result

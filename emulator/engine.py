@@ -14,8 +14,9 @@ from .cluster.name_server import NameServer
 from .cluster.replica import Replica
 from .config import MASTER_ID, BrokerConfig, EmulationConfig, NamesrvConfig
 from .faults.defects import Defects
+from .gate.call import Call, Channel, Node, Outcome, is_through_proxy
 from .gate.effects import Effect
-from .gate.gate import Call, Channel, Gate, Node, Outcome, is_through_proxy
+from .gate.gate import Gate
 from .gate.journal import Journal
 from .history.events import BrokerEventKind
 from .history.history import History
@@ -45,6 +46,18 @@ class Callbacks:
     """Called with each request for the route of a topic that does not exist."""
     watch: ClientWatch = SILENT
     """Called with acts of clients that may be mistakes of their users."""
+
+
+@frozen_value
+class EngineListeners:
+    """Functions of a component that an engine calls from `Engine.listen` on."""
+
+    pools_changed: Callable[[], None]
+    """Called after request pools of a broker may have become active or inactive."""
+    leases_extended: Callable[[int], None]
+    """Called with the `ms` of `extend_client_leases`, for clients that the component itself expires."""
+    broker_stopped: Callable[[Broker], None]
+    """Called with each broker that stops."""
 
 
 class DirectChannel:
@@ -128,8 +141,7 @@ class Engine:
         """Upstream's defects that are switched on: none at first, except in a fork."""
         for name, holders in state.defects.items():
             self.defects.enable(name, holders)
-        self.pools_changed_listeners: list[Callable[[], None]] = []
-        """Callbacks invoked after request pools of a broker may have become active or inactive."""
+        self._listeners: list[EngineListeners] = []
         self.brokers: list[Broker] = []
         self.name_server = NameServer(
             config=namesrv or state.namesrv,
@@ -167,10 +179,10 @@ class Engine:
         ]
         self._direct = DirectChannel()
         self._direct_calls = 0
-        self.lease_listeners: list[Callable[[int], None]] = []
-        """Callbacks of other components that expire clients; called with the `ms` of `extend_client_leases`."""
-        self.stopped_listeners: list[Callable[[Broker], None]] = []
-        """Callbacks invoked with each broker that stops."""
+
+    def listen(self, listeners: EngineListeners) -> None:
+        """Call the functions of a component as long as the engine exists, after those of components before it."""
+        self._listeners.append(listeners)
 
     def state(self, extras: Mapping[str, Mapping[str, str]] | None = None) -> EngineState:
         """Return the state that a graceful stop of all brokers and the name server would leave now. They keep running.
@@ -262,8 +274,8 @@ class Engine:
             for replica in self.replicas:
                 if broker in (replica.master, replica.slave):
                     replica.disconnect()
-            for broker_stopped in self.stopped_listeners:
-                broker_stopped(broker)
+            for each in self._listeners:
+                each.broker_stopped(broker)
         on_stopped()
 
     def start(self, broker: Broker) -> None:
@@ -286,8 +298,8 @@ class Engine:
                 replica.connect()
 
     def _pools_changed(self) -> None:
-        for pools_changed in self.pools_changed_listeners:
-            pools_changed()
+        for each in self._listeners:
+            each.pools_changed()
 
     def extend_client_leases(self, ms: int) -> None:
         """Extend client leases by `ms` (>= 0) before a clock jump, because clients follow the wall clock.
@@ -301,8 +313,8 @@ class Engine:
         for broker in self.brokers:
             broker.clients.extend_leases(ms)
             broker.locks.extend_leases(ms, broker.clients.is_consumer)
-        for extend_leases in self.lease_listeners:
-            extend_leases(ms)
+        for each in self._listeners:
+            each.leases_extended(ms)
 
     def submit(self, node: Node, operation: Operation, channel: Channel | None = None) -> DirectCall:
         """Submit an operation that may be parked; read `outcome` of the returned call later."""

@@ -27,8 +27,8 @@ from .cluster.broker import Broker
 from .cluster.name_server import NameServer
 from .config.keys import Config
 from .engine import Engine
+from .gate.call import Call, Channel
 from .gate.channel_at_instant import CallAtInstant, ChannelAtInstant
-from .gate.gate import Call, Channel
 from .group.group_table import GroupTable
 from .group.lmq_offset_table import LmqOffsetTable
 from .group.offset_table import OffsetTable

@@ -11,7 +11,7 @@ from .engine import Engine
 from .faults.criteria import is_one
 from .faults.errors import FaultError, shown, unknown_name
 from .faults.world import StandingFault, Undo
-from .gate.gate import Node
+from .gate.call import Node
 from .kernel.errors import EngineError
 from .kernel.scheduler import Lifetime, Timer
 from .kernel.switch import Switch
@@ -277,16 +277,16 @@ class EngineWorld:
     @contextmanager
     def failing_store(self, node: Node, error: EngineError) -> Iterator[None]:
         """Raise an error for each message that a broker stores within a block."""
-        hooks = _as_broker(node).store.hooks
+        store = _as_broker(node).store
 
         def fail(_message: Any) -> None:
             raise error
 
-        hooks.insert(0, fail)
+        store.add_hook(fail)
         try:
             yield
         finally:
-            hooks.remove(fail)
+            store.remove_hook(fail)
 
     def flush_timeout_ms(self, node: Node) -> int:
         """Return the time (ms) for which a send to a broker waits for the flush to the disk."""

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rocketmq_testkit.emulator.auth.access_control import AccessControl
+from rocketmq_testkit.emulator.engine import EngineListeners
 
 from .config.config_checks import check
 from .config.proxy_config import ProxyConfig
@@ -75,9 +76,13 @@ def create_messaging_service(
         config=config,
         tick=tick or _no_tick,
     )
-    engine.lease_listeners.append(parts.sessions.postpone_expiry)
-    engine.stopped_listeners.append(parts.polls.broker_stopped)
-    engine.pools_changed_listeners.append(parts.pools.update)
+    engine.listen(
+        EngineListeners(
+            pools_changed=parts.pools.update,
+            leases_extended=parts.sessions.postpone_expiry,
+            broker_stopped=parts.polls.broker_stopped,
+        )
+    )
     delayed_calls = DelayedCalls(engine.scheduler, call_later, parts.tick)
     node = ProxyNode(parts.routes, parts.scheduler)
     rpcs = {

@@ -154,6 +154,31 @@ def arrows(found: Iterable[Step]) -> dict[str, set[str]]:
     return result
 
 
+def circles(found: Iterable[Step]) -> list[list[str]]:
+    """The files that import each other in a circle: each group in which every file reaches every other, sorted."""
+    imports: dict[str, set[str]] = defaultdict(set)
+    for step in found:
+        imports[step.file].add(step.imported)
+    reached = {file: _reached(file, imports) for file in list(imports)}
+    groups = {
+        tuple(sorted(other for other in reached[file] if file in reached.get(other, ())))
+        for file in reached
+        if file in reached[file]
+    }
+    return [list(group) for group in sorted(groups)]
+
+
+def _reached(file: str, imports: Mapping[str, set[str]]) -> set[str]:
+    """The files that a file imports, directly or through others."""
+    seen: set[str] = set()
+    waiting = [file]
+    while waiting:
+        new = imports.get(waiting.pop(), set()) - seen
+        seen |= new
+        waiting += new
+    return seen
+
+
 def floors(order: Sequence[str], below: Mapping[str, set[str]]) -> list[list[str]]:
     """The rooms by floor, the lowest floor first: a room is one floor above the highest room that it imports."""
     level: dict[str, int] = {}

@@ -1,8 +1,7 @@
 """The PySpark data source `format("rocketmq")`, for batches and streams, reading and writing, without any jar.
 
-Spark imports every installed package named `pyspark_*` in a helper process of each session, and registers its
-`DefaultSource`. So this module imports the rest only on demand. If Spark does not find the package (an editable
-installation), call `register`.
+Spark imports every installed package named `pyspark_*` and registers its `DefaultSource`, so this module imports the
+rest on demand. An editable installation has to call `register`. The source must not know the emulator.
 """
 
 from typing import TYPE_CHECKING, Any

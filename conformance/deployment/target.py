@@ -184,8 +184,7 @@ class Target(ABC):
     """Upstream's defects that faults have switched on in the emulator."""
     own_deployments_max: int | None = None
     """Limit of deployments in use at once that have settings of their own or are lent alone; None: no limit."""
-    sleep: Callable[[float], None] = time.sleep
-    """Sleep function of deployments in real time; a run replaces it to let other work run meanwhile."""
+    _sleep: Callable[[float], None] = time.sleep
     unrecordable_reason: str = ""
     """Reason why its behavior is not that of a published version and cannot be recorded; empty if it can."""
 
@@ -201,6 +200,14 @@ class Target(ABC):
         Keys that begin with SECOND_BROKER add a second broker, which has the keys of the first and these. Keys that
         begin with PROXY belong to the proxy.
         """
+
+    def use_sleep(self, sleep: Callable[[float], None]) -> None:
+        """Set the sleep function of deployments in real time. A run lets other work run meanwhile."""
+        self._sleep = sleep
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep in a deployment in real time."""
+        self._sleep(seconds)
 
     def start(self) -> None:  # noqa: B027 a target may have nothing to start
         """Prepare slow steps before the first case needs them. Raises TargetError, BuildError."""

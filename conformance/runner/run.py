@@ -97,7 +97,7 @@ def carry_out(
             )  # before the targets that they use, also after Ctrl-C
             pool = Pool(jobs, note)
             for target in targets:
-                target.sleep = pool.sleep
+                target.use_sleep(pool.sleep)
             own: list[TaskQueue] = []
             shared: list[list[Task]] = []
             for target in targets:

@@ -54,7 +54,7 @@ class AddressTarget(Target):
             self.unrecordable_reason = "its version is unknown; add version=V if it is an unchanged Apache RocketMQ"
         self.capabilities = frozenset({Capability.ADMIN}) if admin else frozenset()
         self.access = access
-        self._place = AddressDeployment(access, lambda seconds: self.sleep(seconds))
+        self._place = AddressDeployment(access, self.sleep)
 
     def start(self) -> None:
         """Wait until both addresses accept connections and a broker is registered: it may have just started.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from ..assembly.handlers import handles
 from ..config import BrokerConfig, ConfigError
 from ..faults.defects import Defects
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler

@@ -8,7 +8,7 @@ from ..assembly.handlers import handles
 from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig
 from ..filter.message_filter import SqlError, filter_of
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..message import properties as props

@@ -6,7 +6,7 @@ Source: AdminBrokerProcessor.resetOffset (5.3.3).
 from ..assembly.handlers import handles
 from ..client.client_side_resets import ClientSideResets
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode

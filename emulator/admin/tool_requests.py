@@ -6,7 +6,7 @@ Source: AdminBrokerProcessor (5.3.3).
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import parse_integer
 from ..kernel.response_code import ResponseCode

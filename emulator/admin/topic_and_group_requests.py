@@ -8,7 +8,7 @@ from ..assembly.handlers import handles
 from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig
 from ..faults.defects import Defects
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable
 
 from ..config import BrokerConfig, EmulationConfig
 from ..faults.defects import Defects
+from ..gate.call import Call, Channel, Node, Outcome
 from ..gate.effects import Effect
-from ..gate.gate import Call, Channel, Gate, Node, Outcome
+from ..gate.gate import Gate
 from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import parts

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
-from ..gate.gate import Call, Handler, Handlers
+from ..gate.call import Call, Handler, Handlers
 from ..operations.base import Operation, Parked, Result
 
 Service = TypeVar("Service")

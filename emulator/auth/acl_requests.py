@@ -8,7 +8,7 @@ Source: AdminBrokerProcessor, AuthorizationMetadataManagerImpl, AclConverter (5.
 from ipaddress import IPv4Interface, ip_address, ip_interface
 
 from ..assembly.handlers import handles
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..operations.base import Done

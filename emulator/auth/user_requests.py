@@ -5,7 +5,7 @@ Source: AdminBrokerProcessor, AuthenticationMetadataManagerImpl (5.3.3).
 """
 
 from ..assembly.handlers import handles
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..operations.base import Done

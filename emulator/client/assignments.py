@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..group.group_table import GroupTable
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode

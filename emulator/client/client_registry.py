@@ -10,8 +10,8 @@ from ..assembly.broker_context import Push
 from ..config import BrokerConfig
 from ..filter.filter_table import FilterTable
 from ..filter.message_filter import EVERYTHING
+from ..gate.call import Channel
 from ..gate.effects import CloseConnection
-from ..gate.gate import Channel
 from ..group.group_table import GroupTable
 from ..kernel.scheduler import Scheduler
 from ..kernel.timer_kind import TimerKind

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..filter.message_filter import SQL92, SqlError, filter_of, is_tag_type
-from ..gate.gate import Call, Channel
+from ..gate.call import Call, Channel
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..operations.base import Done

@@ -6,8 +6,8 @@ Source: Broker2Client.resetOffset (5.3.3), where useServerSideResetOffset is off
 from collections.abc import Callable
 
 from ..config import BrokerConfig
+from ..gate.call import Channel
 from ..gate.effects import Effect, ResetConsumerOffset
-from ..gate.gate import Channel
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode

@@ -6,7 +6,7 @@ start of a group, a late acknowledgement. A callback changes nothing and submits
 
 from collections.abc import Callable
 
-from ..gate.gate import Call, Node
+from ..gate.call import Call, Node
 from ..history.events import RefusedRequest
 from ..kernel.errors import EngineError
 from ..kernel.value_class import frozen_value, parts

@@ -9,8 +9,8 @@ from functools import partial
 from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
+from ..gate.call import Call, Outcome
 from ..gate.effects import RequestConsumerStatus, RequestDirectConsumption, RequestRunningInfo, ServerRequest
-from ..gate.gate import Call, Outcome
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 
 from ..faults.client_call import GhostCall
+from ..gate.call import Call, Channel, Node, Outcome
 from ..gate.effects import (
     CheckTransactionState,
     PushReplyMessage,
@@ -21,7 +22,7 @@ from ..gate.effects import (
     RequestDirectConsumption,
     RequestRunningInfo,
 )
-from ..gate.gate import Call, Channel, GateListeners, Node, Outcome
+from ..gate.gate import GateListeners
 from ..history.events import MoveKind
 from ..history.history import History
 from ..history.record_keys import Queue

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 from ..assembly.broker_context import PushToAll
 from ..config import BrokerConfig
+from ..gate.call import Channel
 from ..gate.effects import NotifyConsumerIdsChanged
-from ..gate.gate import Channel
 from ..kernel.scheduler import Scheduler
 from ..kernel.timer_kind import TimerKind
 

@@ -11,8 +11,8 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from enum import Enum
 
+from ..gate.call import Call, Channel, Node, Outcome, is_through_proxy
 from ..gate.effects import CheckTransactionState, PushReplyMessage, RequestDirectConsumption, ServerRequest
-from ..gate.gate import Call, Channel, Node, Outcome, is_through_proxy
 from ..history.record_kind import RecordKind
 from ..kernel.errors import EngineError
 from ..kernel.value_class import frozen_value

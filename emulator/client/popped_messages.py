@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..faults.client_call import GhostCall
-from ..gate.gate import Call, Channel, Node, Outcome
+from ..gate.call import Call, Channel, Node, Outcome
 from ..history.delivery_record import HOLD_MAX, IN_ORDER
 from ..history.record_keys import Queue
 from ..history.record_kind import RecordKind

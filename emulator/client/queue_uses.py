@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..gate.gate import Call, Node, Outcome
+from ..gate.call import Call, Node, Outcome
 from ..group.offset_requests import PENDING_RESET_REMARK
 from ..history.delivery_record import BY_SLAVE, NO_HOLD
 from ..history.record_keys import Link, Queue

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.room import Room
-from ..gate.gate import Channel
+from ..gate.call import Channel
 from ..group.broker_tables import BrokerTables
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts
 from .assignments import Assignments, ReadQueues, RequestModes
 from .client_registry import ClientRegistry
@@ -71,4 +72,5 @@ def build(
         resets=resets,
         handlers=handlers_of(server_requests, client_requests, consumer_requests, assignments),
         durables={"filters": clients.filters},
+        timer_kinds=[TimerKind.CLIENT_HOUSEKEEPING, TimerKind.LATE_NOTICES, TimerKind.CONSUMER_REQUEST],
     )

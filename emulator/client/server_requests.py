@@ -10,8 +10,8 @@ from itertools import count
 
 from ..assembly.broker_context import Push
 from ..assembly.handlers import handles
+from ..gate.call import Call, Channel
 from ..gate.effects import ServerRequest
-from ..gate.gate import Call, Channel
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.value_class import value
 from ..operations.base import Done

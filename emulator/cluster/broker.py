@@ -6,14 +6,14 @@ few callbacks defined here. This file contains no broker rules.
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 from ..admin import room as admin_room
 from ..assembly.broker_context import BrokerContext
 from ..assembly.durable import Durable, joined_durables
 from ..assembly.handlers import handlers_of, joined
 from ..assembly.interference import Interference
-from ..assembly.room import Room
+from ..assembly.room import Room, joined_timers
 from ..assembly.run_memory import RunMemory
 from ..auth import room as auth_room
 from ..auth.user_table import UserTable
@@ -22,7 +22,8 @@ from ..client.assignments import RequestModes
 from ..client.deliveries import Deliveries
 from ..config import BrokerConfig, EmulationConfig
 from ..faults.defects import Defects
-from ..gate.gate import Call, Channel, Gate, Handlers
+from ..gate.call import Call, Channel, Handlers
+from ..gate.gate import Gate
 from ..group import room as group_room
 from ..group.broker_tables import BrokerTables
 from ..group.group_table import GroupTable
@@ -50,10 +51,12 @@ from ..stats.response_counts import ResponseCounts
 from ..store import room as store_room
 from ..store.lmq_store import LmqStore
 from ..store.message_store import MessageStore
-from ..topic.topic_table import TopicTable
+from ..topic import room as topic_room
 from ..transaction import room as transaction_room
 from .name_server import NameServer
 from .replication_status import ReplicationStatus
+
+P = ParamSpec("P")
 
 
 class Broker:
@@ -94,16 +97,19 @@ class Broker:
         self._defects = defects
         self._random_streams = random_streams
         self.interference = Interference()
-        self.topics = TopicTable(
-            config=config,
-            scheduler=scheduler,
-            queue_nums_max=emulation.topic_queue_nums_max,
+        self._topic_room = topic_room.build(
+            config,
+            emulation,
+            scheduler,
             on_change=partial(name_server.register_topic, self),
             on_delete=partial(name_server.note_deleted_topic, self),
         )
+        self.topics = self._topic_room.topics
         self.mappings = QueueMappings(scheduler, self._choose_handlers)
-        self.groups = GroupTable(config, scheduler)
-        self.offsets = (LmqOffsetTable if config.enable_lmq else OffsetTable)(config, scheduler)
+        self.groups = GroupTable(config, scheduler, self._noted_by(history.note_deleted_group))
+        self.offsets = (LmqOffsetTable if config.enable_lmq else OffsetTable)(
+            config, scheduler, self._noted_by(history.note_move)
+        )
         kind = LmqStore if config.enable_lmq else MessageStore
         self.store = kind(
             config=config,
@@ -112,6 +118,8 @@ class Broker:
             store_host=records.pack_host(self.store_host),
             max_bytes=emulation.store_max_bytes,
             batched=self.topics.batched,
+            on_lost=self._noted_by(history.note_lost),
+            on_trimmed=self._noted_by(history.note_trim),
         )
         self.user_table = UserTable(config)
         self.pop_records = PopRecords()
@@ -122,24 +130,20 @@ class Broker:
         self.running = True
         """False between `stop` and `start`: it rejects all operations, and the name server does not list it."""
         services = ServiceState() if state is None else self._restore(state)
-        if self.is_master:  # a slave only repeats the changes of its master
-            self.offsets.on_move = partial(history.note_move, self.name)
-            self.groups.on_delete = partial(history.note_deleted_group, self.name)
-            self.store.on_lost = partial(history.note_lost, self.name)
-            self.store.on_trimmed = partial(history.note_trim, self.name)
         self._begin_run(services)
         for name, lent in ({} if state is None else state.memories).items():
             if name in self.memories:  # missing if a configuration key has removed the service for the next run
                 self.memories[name].continue_from(lent)
 
+    def _noted_by(self, note: Callable[Concatenate[str, P], None]) -> Callable[P, None] | None:
+        """Return a function that notes changes of a master; None for a slave, which only repeats its master's."""
+        return partial(note, self.name) if self.is_master else None
+
     def _restore(self, state: BrokerState) -> ServiceState:
         """Restore store and tables from the state of a previous broker; return the state of the services."""
         self.topics.restore(table=state.topics, version=state.topics_version)
         self.groups.restore(table=state.groups, forbidden=state.forbidden, version=state.groups_version)
-        for (group, topic), table in state.offsets.items():
-            for queue_id, offset in table.items():
-                self.offsets.commit(group, topic, queue_id, offset)
-        self.offsets.write()
+        self.offsets.restore(state.offsets)
         log = state.log
         self.store.restore(
             segment_bytes=log.segment_bytes,
@@ -179,7 +183,8 @@ class Broker:
             push_to_all=partial(self._gate.push_to_all, self),
         )
         tables = BrokerTables(store, topics, self.groups, self.offsets)
-        store.begin_run(stats_room.build(context, topics.system, self.responses.settle))
+        stats = stats_room.build(context, topics.system, self.responses.settle)
+        store.begin_run(stats.counters)
         self.responses.begin_run()
         storing = store_room.build(context, store, topics)
         offsets = group_room.build(context, tables)
@@ -225,7 +230,8 @@ class Broker:
             config_changed=self._apply_config,
         )
         self._rooms: list[Room] = [
-            *(storing, offsets, auth, overload, schedule, client, transaction, send, pull, pop, static_topic, admin)
+            *(self._topic_room, stats, storing, offsets, auth, overload, schedule),
+            *(client, transaction, send, pull, pop, static_topic, admin),
         ]
         for room in self._rooms:
             store.listen(room.listeners)
@@ -233,6 +239,8 @@ class Broker:
         """The services with durable state, by the name of their field in `ServiceState`."""
         for name, durable in self.durables.items():
             durable.restore(getattr(state, name))
+        self.timer_kinds: dict[str, Room] = joined_timers(*self._rooms)
+        """The room that sets the timers of a kind."""
         self.memories: dict[str, RunMemory[Any]] = {"offsets": self.offsets}
         """The services with state that a stop loses and a fork keeps, by name."""
         for room in self._rooms:

@@ -13,7 +13,7 @@ from ..assembly.handlers import handlers_of, handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig, NamesrvConfig
 from ..faults.client_call import client_call
 from ..faults.defects import Defects
-from ..gate.gate import Call, Handlers
+from ..gate.call import Call, Handlers
 from ..group.group_table import GroupTable
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..operations.cluster import FollowerState, GetBrokerHaStatus, HaStatusResult
 from ..store.message_store import MessageStore
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from textwrap import wrap
 
 from .clock_text import clock_text
-from .explanation import Change, Fact
+from .facts import Change, Fact
 
 WIDTH = 120
 """The most characters of a line."""

@@ -1,7 +1,7 @@
 """Make changes for explanations: acts that would change a verdict, as sentences without full stop."""
 
 from .clock_text import span_text
-from .explanation import Action, Change
+from .facts import Action, Change
 from .scene import Scene
 
 

@@ -9,7 +9,7 @@ from ..kernel.errors import SqlError
 from ..kernel.value_class import frozen_view
 from ..store.tags_code import tags_code_of
 from . import changes
-from .explanation import Fact
+from .facts import Fact
 from .reason import Reason
 from .subject import Finding, Subject, fact
 

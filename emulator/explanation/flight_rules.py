@@ -4,7 +4,7 @@ from ..history.events import Firing
 from ..history.record_kind import RecordKind
 from ..inspection.receipts import ReceiptView
 from . import changes
-from .explanation import Change, Fact
+from .facts import Change, Fact
 from .member_rules import start_facts
 from .reason import Reason
 from .refused_rules import server

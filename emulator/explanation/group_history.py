@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ..kernel.nearest_name import nearest_of
-from .explanation import MessageHistory
+from .message_history import MessageHistory
 from .missing_rules import Missing, missing
 from .scene import Scene
 

@@ -4,7 +4,7 @@ Copies are durable and always known. Deliveries, acknowledgements and ends of tr
 record, which may have dropped the oldest.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ..client.client_text import host_port
 from ..history.events import LostMessage, RecordedEvent
@@ -15,10 +15,10 @@ from ..inspection.messages import CopyState, CopyView, MessageWithCopies
 from ..message import properties as props
 from ..message import stored_record as records
 from ..message.names import is_retry
-from .clock_text import DAY_MS, clock_text
-from .explanation import HistoryStep, StepKind
+from .clock_text import clock_text
 from .ignored_delay import ignored_delay
 from .known_clients import KnownClients
+from .steps import HistoryStep, StepKind, are_of_several_days
 
 _KINDS = {
     RecordKind.PULLED: StepKind.DELIVERED,
@@ -45,11 +45,6 @@ def steps_of(message: MessageWithCopies, history: History, clients: KnownClients
     """
     found = _steps_of(message, history, clients, with_date=False)
     return _steps_of(message, history, clients, with_date=True) if are_of_several_days(found) else found
-
-
-def are_of_several_days(steps: Sequence[HistoryStep]) -> bool:
-    """True if the steps are of more than one day (UTC)."""
-    return len({step.at_ms // DAY_MS for step in steps}) > 1
 
 
 def _steps_of(

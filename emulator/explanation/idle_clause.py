@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from ..kernel.value_class import frozen_view
-from .explanation import Change, Fact
+from .facts import Change, Fact
 
 
 @frozen_view

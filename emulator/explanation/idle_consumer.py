@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from ..inspection.groups import GroupView
 from ..kernel.nearest_name import nearest_of
-from .explanation import Action, Change, Fact, IdleExplanation
+from .explanation import IdleExplanation
+from .facts import Action, Change, Fact
 from .idle_clause import IdleClause
 from .idle_groups import group_clauses
 from .idle_members import MemberStates

@@ -7,7 +7,7 @@ from ..inspection.topics import TopicView
 from ..kernel.nearest_name import nearest_of
 from ..message.names import is_retry
 from ..topic.topic_table import PERM_READ
-from .explanation import Action, Change, Fact
+from .facts import Action, Change, Fact
 from .idle_clause import IdleClause, listed
 from .scene import Scene
 

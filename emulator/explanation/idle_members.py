@@ -9,7 +9,7 @@ from ..inspection.groups import GroupView, MemberView
 from ..inspection.receipts import ReceiptView
 from . import changes
 from .clock_text import span_text
-from .explanation import Action, Change, Fact
+from .facts import Action, Change, Fact
 from .idle_clause import IdleClause, counted, phrases, queues_text
 from .idle_groups import own_topics
 from .idle_queues import QueueStates

@@ -7,7 +7,7 @@ from ..client.queue_uses import ANY_QUEUE
 from ..inspection.assignments import NOT_KNOWN, AssignmentView
 from ..inspection.groups import GroupView, MemberView
 from .clock_text import span_text
-from .explanation import Action, Change, Fact
+from .facts import Action, Change, Fact
 from .idle_clause import IdleClause, counted, listed, queues_text
 from .scene import Scene
 

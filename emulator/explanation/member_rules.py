@@ -3,7 +3,7 @@
 from ..history.events import MoveKind
 from ..inspection.groups import MemberView, SubscriptionView
 from . import changes
-from .explanation import Fact
+from .facts import Fact
 from .filter_rules import mismatch_of
 from .reason import Reason
 from .subject import Finding, Subject, fact

@@ -8,7 +8,7 @@ from ..inspection.places import Place
 from ..kernel.nearest_name import nearest_of
 from ..kernel.value_class import frozen_view
 from . import changes
-from .explanation import Change
+from .facts import Change
 from .reason import Reason
 from .refused_rules import plain_remark, refused_fact, server
 from .scene import Scene

@@ -5,7 +5,7 @@ from ..inspection.assignments import AssignmentView
 from ..inspection.groups import MemberView
 from ..inspection.polls import PollView
 from . import changes
-from .explanation import Fact
+from .facts import Fact
 from .flight_rules import fault_acted, lost_response
 from .idle_clause import counted
 from .reason import Reason

@@ -10,7 +10,7 @@ from ..history.events import MoveKind, OffsetMove, RecordedEvent
 from ..history.record_kind import RecordKind
 from ..inspection.messages import CopyState, CopyView
 from . import changes
-from .explanation import Fact
+from .facts import Fact
 from .member_rules import start_facts
 from .reason import Reason
 from .subject import ACKNOWLEDGED, DELIVERED, Finding, Subject, fact

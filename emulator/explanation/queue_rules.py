@@ -2,7 +2,7 @@
 
 from ..history.events import RefusedRequest
 from . import changes
-from .explanation import Change
+from .facts import Change
 from .idle_clause import listed
 from .owner_rules import assignment_of, members_without_queue
 from .reason import Reason

@@ -9,7 +9,7 @@ from ..history.events import RefusedRequest
 from ..history.passed_on import original_refusals
 from ..inspection.groups import GroupView
 from . import changes
-from .explanation import Change, Fact
+from .facts import Change, Fact
 from .reason import Reason
 from .scene import Scene
 from .subject import DELIVERED, Finding, Subject, fact

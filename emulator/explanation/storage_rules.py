@@ -6,7 +6,7 @@ from ..history.events import TrimReason
 from ..inspection.messages import CopyState, CopyView
 from ..message import properties as props
 from . import changes
-from .explanation import Change
+from .facts import Change
 from .missing_rules import deleted
 from .reason import Reason
 from .subject import Finding, Subject, fact, properties_of, real_topic

@@ -13,7 +13,7 @@ from ..kernel.value_class import frozen_view
 from ..message import names
 from ..message import properties as props
 from ..message import stored_record as records
-from .explanation import Change, Fact
+from .facts import Change, Fact
 from .reason import Reason
 from .scene import Scene
 

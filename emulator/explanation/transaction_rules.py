@@ -7,7 +7,7 @@ from ..history.record_kind import RecordKind
 from ..inspection.messages import CopyState, CopyView
 from ..message import properties as props
 from . import changes
-from .explanation import Change
+from .facts import Change
 from .reason import Reason
 from .subject import Finding, Subject, fact, properties_of, real_topic
 

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
+from ..gate.call import Channel
 from ..gate.effects import Effect
-from ..gate.gate import CarryOut, Channel, Request
+from ..gate.gate import CarryOut, Request
 from .client_call import ClientCall
 from .event_facts import EventFacts
 from .events import Firing, PushEvent, RequestEvent

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol, cast, runtime_checkable
 
-from ..gate.gate import Call, Channel, Outcome
+from ..gate.call import Call, Channel, Outcome
 
 Piece = tuple[int, bytes]
 """A pause in ms of the emulator's time, and the bytes to send after it."""

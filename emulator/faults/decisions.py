@@ -4,8 +4,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ..gate.call import Call, Channel, Node, Outcome
 from ..gate.effects import CloseConnection, Effect
-from ..gate.gate import CONNECT_LABEL, Call, CarryOut, Channel, Gate, Node, Outcome, Request, RuledOutcome
+from ..gate.gate import CONNECT_LABEL, CarryOut, Gate, Request, RuledOutcome
 from ..gate.proxy_only_request import ProxyOnlyRequest
 from ..history.history import History
 from ..kernel.scheduler import Scheduler
@@ -53,13 +54,21 @@ class Decisions:
         self._codes = codes
         self._find_clients = find_clients
         self._world = world
-        self.watcher: Watcher | None = None
-        """Sees each request, outcome and push before the rules act on it."""
+        self._watcher: Watcher | None = None
+
+    def watch(self, watcher: Watcher | None) -> None:
+        """Show each request, outcome and push to a watcher before the rules act on it. None ends that."""
+        self._watcher = watcher
+
+    @property
+    def is_watched(self) -> bool:
+        """True if there is a watcher."""
+        return self._watcher is not None
 
     def takes(self, node: Node, call: Call, request: Request, carry_out: CarryOut) -> bool:
         """Apply the rules for requests. Returns True if a rule has taken the request over."""
-        if self.watcher is not None:
-            self.watcher.arrived(self._watched(node, call, request, None))
+        if self._watcher is not None:
+            self._watcher.arrived(self._watched(node, call, request, None))
         key: Key = call.label if request.__class__ is ProxyOnlyRequest else request.__class__
         if key not in self._index.requests and None not in self._index.requests:
             return False
@@ -76,8 +85,8 @@ class Decisions:
         The rules get the response in the order in which they were added; one that writes its bytes gets it last.
         Returns three outcomes: for the client, for the journal, and for the listeners of the gate.
         """
-        if self.watcher is not None:
-            self.watcher.carried_out(self._watched(node, call, request, outcome), outcome)
+        if self._watcher is not None:
+            self._watcher.carried_out(self._watched(node, call, request, outcome), outcome)
         if call.__class__ is GhostCall:
             return outcome, undelivered(outcome), undelivered(outcome)
         key: Key = call.label if request.__class__ is ProxyOnlyRequest else request.__class__
@@ -130,8 +139,8 @@ class Decisions:
 
     def drops(self, node: Node, channel: Channel, effect: Effect, push: Callable[[], None]) -> bool:
         """Apply the rules for pushes. Returns True if the effect must not be sent; `push` sends it."""
-        if self.watcher is not None and channel.active:
-            self.watcher.pushed(EventFacts(node, channel, effect, None, None, self._find_clients))
+        if self._watcher is not None and channel.active:
+            self._watcher.pushed(EventFacts(node, channel, effect, None, None, self._find_clients))
         rules = self._index.candidates(Phase.PUSH, effect.__class__)
         if not rules or effect.__class__ is CloseConnection:
             return False

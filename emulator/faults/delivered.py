@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..gate.gate import Outcome
+from ..gate.call import Outcome
 from ..kernel.response_code import ResponseCode
 from ..message import stored_record
 from ..operations.consume import PopResult, PullResult, PullStatus

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
+from ..gate.call import Channel, Node, Outcome
 from ..gate.effects import Effect
-from ..gate.gate import Channel, Node, Outcome, Request
+from ..gate.gate import Request
 from ..gate.proxy_only_request import ProxyOnlyRequest
 from ..gate.raw_request import RawRequest
 from ..message.properties import REAL_TOPIC

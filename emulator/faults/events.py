@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, Protocol
 
+from ..gate.call import Call, Channel, Node, Outcome
 from ..gate.effects import Effect
-from ..gate.gate import Call, CarryOut, Channel, Node, Outcome, Request
+from ..gate.gate import CarryOut, Request
 from ..kernel.errors import EngineError
 from ..kernel.random_streams import RandomStream
 from ..kernel.scheduler import Scheduler, Timer

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from .base_fault import BaseFault
 from .criteria import CRITERIA, Criteria
 from .errors import FaultError
-from .fault import Fault
 from .kind_declaration import FLAGS
 from .occurrence import OCCURRENCE, Occurrence
 from .rule import RuleSpec
 
-GivenFault = Fault | RuleSpec
+GivenFault = BaseFault | RuleSpec
 """A fault without criteria, or a rule: a fault with its criteria, and how often it acts."""
 
 

@@ -167,11 +167,11 @@ class FaultPlan:
 
     def watch(self, watcher: Watcher | None) -> None:
         """Show each request, outcome and push to a watcher, before the rules act on it. None ends that."""
-        self.decisions.watcher = watcher
+        self.decisions.watch(watcher)
         self._attach()
 
     def _attach(self) -> None:
-        in_use = self._acting or self.decisions.watcher is not None
+        in_use = self._acting or self.decisions.is_watched
         self._gate.use_rules(self.decisions if in_use else None)
 
     def _check_number(self, new: int) -> None:

@@ -1,6 +1,6 @@
 """Operations that make delivered messages visible to their group again."""
 
-from ..gate.gate import Outcome
+from ..gate.call import Outcome
 from ..message import stored_record
 from ..message.receipt import Receipt, real_topic
 from ..operations.base import Operation

@@ -7,10 +7,10 @@ from typing import Any
 from ..kernel.random_streams import RandomStream
 from ..kernel.scheduler import Timer
 from ..kernel.value_class import frozen_value
+from .base_fault import BaseFault
 from .criteria import OF_TIME, Criteria, Predicate
 from .errors import FaultError, shown
 from .facts import PROTOCOLS
-from .fault import Fault
 from .occurrence import Counter, Occurrence
 from .phase import Phase
 from .world import StandingFault
@@ -31,7 +31,7 @@ class RuleSpec:
     can never get are refused. `name`: given by the user, or made from the kind of fault.
     """
 
-    fault: Fault
+    fault: BaseFault
     criteria: Criteria
     occurrence: Occurrence
     name: str | None = None
@@ -134,7 +134,7 @@ class Rule:
     def predicates(self) -> list[Predicate]:
         """The tests of an event by the rule's criteria, made when they are first needed."""
         found, fault = self.spec.criteria.predicates(), self.spec.fault
-        if type(fault).selects is not Fault.selects:
+        if type(fault).selects is not BaseFault.selects:
             found.append(lambda facts: fault.selects(facts, self.state))
         return found
 

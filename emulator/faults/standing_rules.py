@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 
-from ..gate.gate import Gate, Node
+from ..gate.call import Node
+from ..gate.gate import Gate
 from ..kernel.scheduler import Scheduler
 from ..kernel.timer_kind import TimerKind
 from .phase import Phase

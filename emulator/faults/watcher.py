@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from ..gate.gate import Outcome
+from ..gate.call import Outcome
 from .event_facts import EventFacts
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from ..gate.gate import Node
+from ..gate.call import Node
 from ..kernel.errors import EngineError
 from ..kernel.scheduler import Timer
 from ..operations.cluster import RouteResult

@@ -1,8 +1,8 @@
 """A client's connection and its request as of one instant, in a copy of an engine that is only read."""
 
 from ..kernel.value_class import frozen_value
+from .call import Channel
 from .effects import Effect
-from .gate import Channel
 
 
 @frozen_value

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..kernel.errors import EngineError
 from ..kernel.weakly_referenced import WeaklyReferenced
 from ..operations.base import Done, Operation, Result
+from .call import Call, Channel
 from .effects import Effect
 from .fired_rule import FiredRule
 from .journal_entry import JournalEntry
@@ -20,7 +21,6 @@ from .journal_weight import OUTCOMES, SUBJECTS, weightless
 from .raw_request import RawRequest, Rejection
 
 if TYPE_CHECKING:
-    from .gate import Call, Channel
     from .journal_blocks import Block
 
 NEWEST = 256
@@ -67,7 +67,7 @@ class Journal(WeaklyReferenced):
         return self.dropped + self._packed + len(self._entries)
 
     def responded(  # noqa: PLR0917 - once per request; keywords would cost time
-        self, now_ms: int, node: str, call: "Call", operation: Operation, outcome: Result | EngineError
+        self, now_ms: int, node: str, call: Call, operation: Operation, outcome: Result | EngineError
     ) -> None:
         """Record an operation that got its outcome."""
         asked = operation.journaled()
@@ -113,13 +113,13 @@ class Journal(WeaklyReferenced):
         weight = SUBJECTS[RawRequest](request)
         self._append(JournalEntry(now_ms, node, "responded", client, label, request, Done(), number), weight)
 
-    def parked(self, now_ms: int, node: str, call: "Call", operation: Operation) -> None:
+    def parked(self, now_ms: int, node: str, call: Call, operation: Operation) -> None:
         """Record that an operation is parked."""
         asked = operation.journaled()
         entry = JournalEntry(now_ms, node, "parked", call.channel.channel_id, call.label, asked, None, call.number)
         self._append(entry, SUBJECTS[asked.__class__](asked))
 
-    def pushed(self, now_ms: int, node: str, channel: "Channel", effect: Effect) -> None:
+    def pushed(self, now_ms: int, node: str, channel: Channel, effect: Effect) -> None:
         """Record an effect that was sent to a client."""
         self.pushed_to_all(now_ms, node, (channel.channel_id,), effect)
 

@@ -17,9 +17,11 @@ from ..operations.groups import GroupConfig
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class GroupTable:
-    """The table of subscription groups."""
+    """The table of subscription groups. `on_delete` is called with the name of each group that was deleted."""
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
+    def __init__(
+        self, config: BrokerConfig, scheduler: Scheduler, on_delete: Callable[[str], None] | None = None
+    ) -> None:
         self._config = config
         self._scheduler = scheduler
         self.table: dict[str, GroupConfig] = {name: GroupConfig(name) for name in names.PREDEFINED_GROUPS}
@@ -29,8 +31,7 @@ class GroupTable:
         """Topics that a group may not read, by group."""
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
-        self.on_delete: Callable[[str], None] = _ignore
-        """Called with the name of each group that was deleted."""
+        self._on_delete = on_delete
 
     def find(self, group: str) -> GroupConfig | None:
         """Return a group, or None if it does not exist. With LMQ enabled, every group with an LMQ name exists."""
@@ -108,7 +109,8 @@ class GroupTable:
         if self.table.pop(group, None) is None:
             return False
         self._touch()
-        self.on_delete(group)
+        if self._on_delete is not None:
+            self._on_delete(group)
         return True
 
     def forbid(self, group: str, topic: str) -> None:
@@ -128,7 +130,3 @@ class GroupTable:
     def _touch(self) -> None:
         self.version_counter += 1
         self.version_timestamp = self._scheduler.now_ms
-
-
-def _ignore(_group: str) -> None:
-    pass

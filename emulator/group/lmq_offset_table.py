@@ -5,7 +5,7 @@ Only `lmq_offsets` lists them. A reset changes only the offset of the next read.
 Source: LmqConsumerOffsetManager (5.3.3).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ..kernel.mypyc_attr import mypyc_attr
 from ..message.names import is_lmq
@@ -19,6 +19,15 @@ class LmqOffsetTable(OffsetTable):
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Overwrite the committed offset."""
         super().commit(group, topic, 0 if is_lmq(group) else queue_id, offset)
+
+    def restore(self, offsets: Mapping[tuple[str, str], Mapping[int, int]]) -> None:
+        """Restore the committed offsets of a previous run; of a group with an LMQ name, the last one of a topic."""
+        super().restore(
+            {
+                (group, topic): {0: list(table.values())[-1]} if table and is_lmq(group) else table
+                for (group, topic), table in offsets.items()
+            }
+        )
 
     def query(self, group: str, topic: str, queue_id: int) -> int:
         """Return the committed offset, or -1; a pending reset comes first, but not for groups with LMQ names."""

@@ -4,7 +4,7 @@ Committed offsets are written to a file every `flushConsumerOffsetInterval`, the
 Source: ConsumerOffsetManager (5.3.3).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ..config import BrokerConfig
 from ..history.events import MoveKind
@@ -23,9 +23,12 @@ OnMove = Callable[[MoveKind, str, str, int, int | None, int], None]
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class OffsetTable:
-    """Offsets by (group, topic) and queue id. A commit overwrites the offset, even with a lower one."""
+    """Offsets by (group, topic) and queue id. A commit overwrites the offset, even with a lower one.
 
-    def __init__(self, config: BrokerConfig, scheduler: Scheduler) -> None:
+    `on_move` is called with first offsets, resets, copies and lower commits, but not with the many other commits.
+    """
+
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, on_move: OnMove | None = None) -> None:
         self._config = config
         self._scheduler = scheduler
         self._file = self._begin_file()
@@ -34,8 +37,7 @@ class OffsetTable:
         self._resets: dict[_GroupTopic, dict[int, int]] = {}
         self._names: TopicGroupIndex[_GroupTopic] = TopicGroupIndex()
         """Index of all three tables; it may contain entries that some of the tables no longer have."""
-        self.on_move: OnMove | None = None
-        """Called with first offsets, resets, copies and lower commits, but not with the many other commits."""
+        self._on_move = on_move
 
     def _begin_file(self) -> FileImage[tuple[str, str, int], int]:
         return FileImage(self._scheduler, lambda: self._config.flush_consumer_offset_interval)
@@ -51,9 +53,17 @@ class OffsetTable:
             self._file.save(key, table.get(queue_id))
         before = table.get(queue_id)
         table[queue_id] = offset
-        if (before is None or offset < before) and self.on_move is not None:
+        if (before is None or offset < before) and self._on_move is not None:
             kind = MoveKind.FIRST if before is None else MoveKind.BACKWARD
-            self.on_move(kind, group, topic, queue_id, before, offset)
+            self._on_move(kind, group, topic, queue_id, before, offset)
+
+    def restore(self, offsets: Mapping[_GroupTopic, Mapping[int, int]]) -> None:
+        """Restore the committed offsets of a previous run, which its file contains. `on_move` is not called."""
+        for (group, topic), table in offsets.items():
+            if table:
+                self.committed[group, topic] = dict(table)
+                self._names.add(topic, group, (group, topic))
+        self._file.write()
 
     def clone(self, source: str, dest: str, topic: str) -> None:
         """Replace the committed offsets of group `dest` on a topic by those of `source`; a no-op if that has none."""
@@ -66,9 +76,9 @@ class OffsetTable:
                 self._file.save((dest, topic, queue_id), before.get(queue_id))
         self.committed[dest, topic] = dict(table)
         self._names.add(topic, dest, (dest, topic))
-        if self.on_move is not None:
+        if self._on_move is not None:
             for queue_id, offset in table.items():
-                self.on_move(MoveKind.CLONE, dest, topic, queue_id, before.get(queue_id), offset)
+                self._on_move(MoveKind.CLONE, dest, topic, queue_id, before.get(queue_id), offset)
 
     def query(self, group: str, topic: str, queue_id: int) -> int:
         """Return the pending reset, else the committed offset, else -1."""
@@ -103,9 +113,9 @@ class OffsetTable:
 
     def note_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Call `on_move` with a reset, also with one that the connected consumers carry out themselves."""
-        if self.on_move is not None:
+        if self._on_move is not None:
             before = self.committed.get((group, topic), {}).get(queue_id)
-            self.on_move(MoveKind.RESET, group, topic, queue_id, before, offset)
+            self._on_move(MoveKind.RESET, group, topic, queue_id, before, offset)
 
     def pending_reset(self, group: str, topic: str, queue_id: int) -> int | None:
         """Return the reset that the next read will apply, or None."""

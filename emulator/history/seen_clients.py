@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..gate.gate import GRPC_CHANNEL, is_through_proxy
+from ..gate.call import GRPC_CHANNEL, is_through_proxy
 from ..kernel.value_class import frozen_value
 
 CONNECTIONS_MAX = 4_096

@@ -82,10 +82,16 @@ class Scheduler:
         self._lifetimes: list[Lifetime] = []
         self._is_skewed = False
         """True if the clock of a lifetime differs from the engine's."""
-        self.on_earlier: Callable[[], None] | None = None
-        """Called when a new timer is due before all others, so that the host can wake up earlier."""
-        self.on_timer: Callable[[Timer], None] | None = None
-        """Called with each new timer, for a host that ends long polls early while the clock is paused."""
+        self._on_earlier: Callable[[], None] | None = None
+        self._on_timer: Callable[[Timer], None] | None = None
+
+    def report_earlier(self, on_earlier: Callable[[], None] | None) -> None:
+        """Call a function when a new timer is due before all others, so that the host can wake up earlier."""
+        self._on_earlier = on_earlier
+
+    def report_timers(self, on_timer: Callable[[Timer], None]) -> None:
+        """Call a function with each new timer, for a host that ends long polls early while the clock is paused."""
+        self._on_timer = on_timer
 
     def call_at(self, due_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
         """Run `action` when the time reaches `due_ms`; an instant in the past is due at the next advance."""
@@ -96,17 +102,17 @@ class Scheduler:
             if not timers:
                 self._empty -= 1
             timers[sequence] = timer
-            if self.on_timer is not None:
-                self.on_timer(timer)
+            if self._on_timer is not None:
+                self._on_timer(timer)
             return timer
         instants = self._instants
         earlier = not instants or due_ms < instants[0]
         self._timers[due_ms] = OrderedDict({sequence: timer})
         heappush(instants, due_ms)
-        if self.on_timer is not None:
-            self.on_timer(timer)
-        if earlier and not self._advancing and self.on_earlier is not None:
-            self.on_earlier()
+        if self._on_timer is not None:
+            self._on_timer(timer)
+        if earlier and not self._advancing and self._on_earlier is not None:
+            self._on_earlier()
         return timer
 
     def call_later(self, delay_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:

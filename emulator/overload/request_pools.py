@@ -12,7 +12,8 @@ from typing import Any
 
 from ..config import BrokerConfig
 from ..config.pool_values import parse_by_pool, parse_times
-from ..gate.gate import Call, Channel, Gate, Node, Outcome
+from ..gate.call import Call, Channel, Node, Outcome
+from ..gate.gate import Gate
 from ..kernel.errors import EngineError, RejectedBeforeProcessing
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer

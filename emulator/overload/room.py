@@ -2,6 +2,7 @@
 
 from ..assembly.broker_context import BrokerContext
 from ..assembly.room import Room
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts
 from .request_pools import BrokerRequestPools
 
@@ -18,4 +19,7 @@ class OverloadRoom(Room):
 
 def build(context: BrokerContext) -> OverloadRoom:
     """Build the room. Raises ConfigError for an unusable key."""
-    return OverloadRoom(request_pools=BrokerRequestPools(context.config, context.clock, context.gate, context.node))
+    return OverloadRoom(
+        request_pools=BrokerRequestPools(context.config, context.clock, context.gate, context.node),
+        timer_kinds=[TimerKind.REQUEST_QUEUES, TimerKind.REQUEST_THREAD],
+    )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ..assembly.handlers import handles
 from ..client.consumption import acknowledged_between
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ..assembly.broker_context import Complete
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.random_streams import RandomStream

@@ -15,7 +15,8 @@ from typing import Any, Generic, TypeVar
 from ..config import BrokerConfig
 from ..faults.defects import Defects
 from ..filter.message_filter import MessageFilter
-from ..gate.gate import Call, Gate
+from ..gate.call import Call
+from ..gate.gate import Gate
 from ..kernel.java_numbers import long_sum
 from ..kernel.scheduler import Scheduler, Timer
 from ..message.names import is_pop_retry_v2, normal_topic_of_v2

@@ -16,7 +16,7 @@ from ..filter.message_filter import (
     is_tag_type,
     parse_failed,
 )
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import LONG_MIN, long_sum

@@ -79,7 +79,7 @@ class ReviveLog:
         store, topic = self._store, self.topic
         properties = {props.TAGS: tag, props.UNIQ_KEY: key, props.TIMER_DELIVER_MS: str(deliver_ms)}
         try:
-            out_ms = None if store.hooks else self._timers.out_ms(deliver_ms)
+            out_ms = None if store.is_hooked else self._timers.out_ms(deliver_ms)
             if out_ms is None:
                 message = MessageToStore(topic, queue_id, body, properties, born_ms, store.store_host)
                 stored = store.put(message)

@@ -158,4 +158,8 @@ def build(
         ),
         durables={"orders": orders},
         memories={"pops in flight": in_flight, **({} if kv_service is None else {"records of pops": kv_service})},
+        timer_kinds=[
+            *(TimerKind.POP, TimerKind.NOTIFICATION, TimerKind.REVIVE, TimerKind.ORDER_LOCK),
+            *(TimerKind.POP_BUFFER, TimerKind.POP_CACHE, TimerKind.POP_RECORDS),
+        ],
     )

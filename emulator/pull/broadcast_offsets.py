@@ -9,7 +9,7 @@ from dataclasses import field
 
 from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..group.offset_table import OffsetTable
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler

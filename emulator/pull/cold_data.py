@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.java_numbers import parse_long
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.timer_kind import TimerKind

@@ -6,7 +6,7 @@ Source: ColdDataPullRequestHoldService (5.3.3).
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.timer_kind import TimerKind
 from ..operations.consume import PullMessage

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ..filter.message_filter import MessageFilter
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.timer_kind import TimerKind

@@ -11,7 +11,7 @@ from ..client.client_registry import ClientRegistry
 from ..config import BrokerConfig, EmulationConfig
 from ..filter.filter_table import RetryFilter
 from ..filter.message_filter import MessageFilter, SqlError, build_subscription, filter_of, is_tag_type, parse_failed
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode

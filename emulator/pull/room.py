@@ -6,6 +6,7 @@ from ..assembly.listeners import ArrivalListener, Listeners
 from ..assembly.room import Room
 from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts
 from ..store.compaction import Compaction
 from .cold_data import ColdData
@@ -60,4 +61,5 @@ def build(context: BrokerContext, tables: BrokerTables, clients: ClientRegistry)
             config_changed=[slow_group_guard.apply_config],
             channel_closed=[pulls.hold.drop_inactive, pulls.cold_hold.drop_inactive],
         ),
+        timer_kinds=[TimerKind.PULL, TimerKind.SLOW_GROUPS, TimerKind.COLD_DATA, TimerKind.BROADCAST_OFFSETS],
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig, ConfigError, EmulationConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.errors import EngineError
 from ..kernel.file_image import FileImage
 from ..kernel.java_numbers import long_sum, parse_integer, parse_long

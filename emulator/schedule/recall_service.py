@@ -9,7 +9,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import parse_long
 from ..kernel.response_code import ResponseCode

@@ -4,6 +4,7 @@ from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.listeners import Listeners, PutHook
 from ..assembly.room import Room
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts
 from ..message.names import TIMER_TOPIC
 from ..store.message_store import MessageStore
@@ -50,4 +51,5 @@ def build(
         ),
         durables={"delay_offsets": delays, "timer": timers},
         memories={"checks of delay levels": delays},
+        timer_kinds=[TimerKind.DELAY_LEVEL, TimerKind.TIMER],
     )

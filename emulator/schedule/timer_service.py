@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..faults.defects import Defects
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum, parse_integer, parse_long
 from ..kernel.mypyc_attr import mypyc_attr

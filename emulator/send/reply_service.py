@@ -13,8 +13,8 @@ from ..assembly.handlers import handles
 from ..client.client_registry import ClientRegistry
 from ..client.server_requests import ServerRequests
 from ..config import BrokerConfig
+from ..gate.call import Call
 from ..gate.effects import PushReplyMessage
-from ..gate.gate import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler

@@ -5,6 +5,7 @@ from ..assembly.handlers import handlers_of
 from ..assembly.room import Room
 from ..client.room import ClientRoom
 from ..group.broker_tables import BrokerTables
+from ..kernel.timer_kind import TimerKind
 from ..overload.request_pools import BrokerRequestPools
 from ..schedule.recall_service import RecallService
 from ..store.room import StoreRoom
@@ -58,4 +59,4 @@ def build(
         choose_queue=sends.check_and_choose_queue,
         complete=context.complete,
     )
-    return Room(handlers=handlers_of(sends, retry, replies))
+    return Room(handlers=handlers_of(sends, retry, replies), timer_kinds=[TimerKind.REPLY_PUSH])

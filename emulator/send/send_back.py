@@ -6,7 +6,7 @@ Source: AbstractSendMessageProcessor.consumerSendMsgBack, SendMessageProcessor.h
 from ..assembly.handlers import handles
 from ..client.queue_locks import QueueLocks
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.random_streams import RandomStream

@@ -9,7 +9,7 @@ from functools import lru_cache
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
 from ..faults.defects import Defects
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.human_time import human_time
 from ..kernel.java_numbers import parse_integer

@@ -19,7 +19,7 @@ from ..pop.consumer_order_info import GroupQueue, OrderInfo
 from ..pop.pop_kv_records import PopRecord
 from ..schedule.timer_state import TimerState
 from ..store.consume_queue import ConsumeQueue
-from ..store.lent_log import LentSegment
+from ..store.lent_segment import LentSegment
 
 BigInt = Annotated[int, 1024]
 """An integer that Java code never sees: the seed is any integer, the state of a random stream has 64 unsigned bits."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..assembly.handlers import handles
-from ..gate.gate import Call, Channel, Handlers, Outcome
+from ..gate.call import Call, Channel, Handlers, Outcome
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..operations.base import Done, Operation, Parked, Result

@@ -70,19 +70,21 @@ class TopicGroupStats(TopicGroupTable[StatsItem]):
 
 
 class BrokerStats:
-    """Counters of one run of a broker, by name. The key of counters of the whole broker is the cluster's name."""
+    """Counters of one run of a broker, by name. The key of counters of the whole broker is the cluster's name.
 
-    def __init__(self, config: BrokerConfig, now_ms: int) -> None:
+    `settle` is called before counters are read, and when a tally is full: it adds the tallies to the counters.
+    """
+
+    def __init__(self, config: BrokerConfig, now_ms: int, settle: Callable[[], None]) -> None:
         self._config = config
         self._start_ms = now_ms
         self._put: dict[str, StatsItem] = {}
         """Stored messages by topic."""
-        self.acked_tally = Tally[tuple[str, str]](lambda: self.settle())
+        self.acked_tally = Tally[tuple[str, str]](settle)
         """Acknowledgements of single messages since the last sample, by topic and group."""
-        self.checked_tally = Tally[tuple[str, str]](lambda: self.settle())
+        self.checked_tally = Tally[tuple[str, str]](settle)
         """Check points since the last sample, by topic and group."""
-        self.settle: Callable[[], None] = lambda: None
-        """Called before counters are read: it adds the tallies to the counters."""
+        self.settle = settle
         self.got, self.sent_back, self.acked, self.checked = (TopicGroupStats(now_ms) for _ in range(4))
         """`checked` counts check points of pops."""
         self.all_put, self.all_got, self.own_put, self.own_got = (StatsItem(now_ms, now_ms) for _ in range(4))

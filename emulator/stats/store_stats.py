@@ -47,17 +47,18 @@ class DayTotals(NamedTuple):
 class StoreStats:
     """Counters of one run of a broker. `system`: topics that are not counted as application topics.
 
-    `settle` is called when samples are added; it turns tallies of other counters into totals.
+    `by_name` makes the named counters from a function that turns all tallies into totals. `settle` is called when
+    samples are added; it turns tallies of other counters into totals.
     """
 
     def __init__(
         self,
         now_ms: int,
-        by_name: BrokerStats,
+        by_name: Callable[[Callable[[], None]], BrokerStats],
         system: Collection[str] = SYSTEM_TOPICS,
         settle: Callable[[], None] = lambda: None,
     ) -> None:
-        self.by_name = by_name
+        self.by_name = by_name(self._settle_tallies)
         self._settle = settle
         self._system = system
         self._start_ms = now_ms
@@ -73,7 +74,6 @@ class StoreStats:
         self._puts = self._put_bytes = self._reads_found = self._reads_missed = self._transferred = 0
         self._put = self._got = 0
         self.today = self.yesterday = DayTotals()
-        by_name.settle = self._settle_tallies
 
     @property
     def puts(self) -> int:

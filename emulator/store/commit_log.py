@@ -14,7 +14,7 @@ from ..message.record_run import RecordRun
 from ..message.stored_record import is_readable
 
 if TYPE_CHECKING:
-    from .lent_log import LentSegment
+    from .lent_segment import LentSegment
 
 END_BYTES = 8
 """The space that a segment must have left after a record: upstream marks the end of a full file there."""

@@ -9,7 +9,7 @@ Source: DefaultMessageStore.CleanCommitLogService, ConsumeQueueStore.cleanExpire
 from ..assembly.handlers import handles
 from ..assembly.listeners import ArrivalListener, Listeners
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..history.events import TrimReason
 from ..kernel.scheduler import Scheduler, Timer
 from ..kernel.timer_kind import TimerKind

@@ -3,9 +3,10 @@
 Source: CommitLog.DefaultAppendMessageCallback, LmqDispatch (5.3.3).
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ..config import BrokerConfig
+from ..history.events import TrimReason
 from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.scheduler import Scheduler
 from ..message import properties as props
@@ -32,6 +33,8 @@ class LmqStore(MessageStore):
         store_host: bytes,
         max_bytes: int,
         batched: Collection[str] = (),
+        on_lost: Callable[[Iterable[bytes]], None] | None = None,
+        on_trimmed: Callable[[TrimReason, int, int], None] | None = None,
     ) -> None:
         super().__init__(
             config=config,
@@ -40,6 +43,8 @@ class LmqStore(MessageStore):
             store_host=store_host,
             max_bytes=max_bytes,
             batched=batched,
+            on_lost=on_lost,
+            on_trimmed=on_trimmed,
         )
         self._multi_dispatch = MultiDispatch(config, self._lmq_queue, self.arrivals)
 

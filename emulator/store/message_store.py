@@ -33,7 +33,7 @@ from .store_time_index import StoreTimeIndex
 from .tags_code import SHORT_TAG, code_of_short_tag, tags_code_of
 
 if TYPE_CHECKING:
-    from .lent_log import LentSegment
+    from .lent_segment import LentSegment
 
 PROPERTIES_MAX_BYTES = 32767
 OVERHEAD_BYTES = 2 * 65536
@@ -58,7 +58,13 @@ class MessageStore:
         store_host: bytes,
         max_bytes: int,
         batched: Collection[str] = (),
+        on_lost: Callable[[Iterable[bytes]], None] | None = None,
+        on_trimmed: Callable[[TrimReason, int, int], None] | None = None,
     ) -> None:
+        """`on_lost` is called with the records that a power loss is about to remove.
+
+        `on_trimmed` is called after a deletion of the oldest records: reason, first physical offset before and after.
+        """
         self._config = config
         self._scheduler = scheduler
         self._clock = clock
@@ -75,7 +81,7 @@ class MessageStore:
         self._of_topic: dict[str, dict[int, ConsumeQueue]] = {}
         self.empty_queues_read: dict[str, set[int]] = {}
         """Empty queues that were read, by topic: upstream creates queues on reads."""
-        self.hooks: list[Hook] = []
+        self._hooks: list[Hook] = []
         """Called in order with each message before `_put_hooks`: a hook may refuse it."""
         self._put_hooks: list[PutHook] = []
         """Called in order before each append, each hook with the messages of its properties and topics."""
@@ -85,22 +91,20 @@ class MessageStore:
         """Listeners called after each append."""
         self.watchers: dict[str, Watcher] = {}
         """By topic, a function called after each append to it with queue id, offset, properties and born time."""
-        self.on_lost: Callable[[Iterable[bytes]], None] | None = None
-        """Called with the records that a power loss is about to remove."""
-        self.on_trimmed: Callable[[TrimReason, int, int], None] | None = None
-        """Called after a deletion of the oldest records: reason, first physical offset before and after it."""
+        self._on_lost = on_lost
+        self._on_trimmed = on_trimmed
         self._trimmed_to = 0
         self._trim_reason = TrimReason.LIMIT
         self.full_files: list[Callable[[], None]] = []
         """Called each time a segment of the log becomes full."""
-        self.slave_stores: list[RecordReceiver] = []
+        self._slave_stores: list[RecordReceiver] = []
         """Stores of slaves, to which every record is replicated."""
         self._lost_from: int | None = None
         """The offset from which a power loss removes all records while a fault loses flushes, else None."""
         self.is_slave = not config.is_master
         """True if the store is a slave's: it replicates its master's log and stores nothing else."""
         self.disk = Disk(config)
-        self.stats = StoreStats(scheduler.now_ms, BrokerStats(config, scheduler.now_ms))
+        self.stats = StoreStats(scheduler.now_ms, partial(BrokerStats, config, scheduler.now_ms))
         self.last_store_timestamp = 0
         self.batched = batched
         """Topics whose queues may hold several messages in one record."""
@@ -121,7 +125,7 @@ class MessageStore:
         """Begin a run of the broker, without listeners and with these counters."""
         self.stats = stats
         self.disk.begin_run()
-        self.hooks.clear()
+        self._hooks.clear()
         self._put_hooks.clear()
         self._hooked_properties, self._hooked_topics = _HOOKED, frozenset()
         self.arrivals.clear()
@@ -148,7 +152,7 @@ class MessageStore:
             self._hooked_properties.isdisjoint(message.properties)
             and message.topic not in self._hooked_topics
             and not message.sys_flag & records.SYS_INNER_BATCH
-            and not self.hooks
+            and not self._hooks
         ):
             return self.append(message, properties_text)
         return self._append_inner_batch(message) if self.prepare(message) else self.append(message)
@@ -162,7 +166,7 @@ class MessageStore:
         is_batch = props.INNER_NUM in message.properties or message.sys_flag & records.SYS_INNER_BATCH
         if is_batch and (not message.sys_flag & records.SYS_INNER_BATCH or message.topic not in self.batched):
             raise self._too_large()
-        for hook in self.hooks:
+        for hook in self._hooks:
             hook(message)
         for run, names, topics in self._put_hooks:
             if message.topic in topics or not names.isdisjoint(message.properties):
@@ -246,7 +250,7 @@ class MessageStore:
             text,
         )
         log.append(record)
-        if self.slave_stores:
+        if self._slave_stores:
             self._replicate(record, tags_code)
         stats = self.stats
         if now >= stats.next_sample_ms:
@@ -261,8 +265,34 @@ class MessageStore:
                 on_message(topic, queue_id, queue_offset, tags_code, properties)
         return StoredPosition(queue_id, queue_offset, physical_offset, size, timestamp)
 
+    def add_hook(self, hook: Hook) -> None:
+        """Call a function with each message, before other hooks, until the end of the run. It may refuse messages."""
+        self._hooks.insert(0, hook)
+
+    def remove_hook(self, hook: Hook) -> None:
+        """End the effect of `add_hook` in the same run."""
+        self._hooks.remove(hook)
+
+    @property
+    def is_hooked(self) -> bool:
+        """True if a hook gets each message."""
+        return bool(self._hooks)
+
+    def replicate_to(self, slave_store: RecordReceiver) -> None:
+        """Replicate every record to the store of a slave from now on."""
+        self._slave_stores.append(slave_store)
+
+    def end_replication_to(self, slave_store: RecordReceiver) -> None:
+        """End the effect of `replicate_to`."""
+        self._slave_stores.remove(slave_store)
+
+    @property
+    def slaves_in_sync(self) -> int:
+        """The number of connected slaves that have all records."""
+        return sum(slave_store.has_all_records for slave_store in self._slave_stores)
+
     def _replicate(self, record: bytes, tags_code: int) -> None:
-        for slave_store in self.slave_stores:
+        for slave_store in self._slave_stores:
             slave_store.replicate(record, tags_code)
 
     def append_part(self, message: MessageToStore) -> StoredPosition:
@@ -350,7 +380,7 @@ class MessageStore:
         self.log.append(block)
         self.stats.count_stored(whole.topic, len(copies), len(block), self._scheduler.now_ms)
         queue.extend(physical_offsets, sizes, tags_codes)
-        for slave_store in self.slave_stores:
+        for slave_store in self._slave_stores:
             for at, size, tags_code in zip(physical_offsets, sizes, tags_codes, strict=True):
                 slave_store.replicate(block[at - physical_offsets[0] : at - physical_offsets[0] + size], tags_code)
 
@@ -464,8 +494,8 @@ class MessageStore:
         now = self._scheduler.now_ms
         if power_loss:
             end = max(self._flushed_end(now), self.log.min_offset)
-            if self.on_lost is not None:
-                self.on_lost(record for _, record in self.log.records_from(end))
+            if self._on_lost is not None:
+                self._on_lost(record for _, record in self.log.records_from(end))
             self.truncate(end)
         self._flush_position = FlushPosition(self._config, now, self.log.max_offset)
         self.empty_queues_read.clear()
@@ -591,8 +621,8 @@ class MessageStore:
 
     def _trimmed(self, min_physical_offset: int) -> None:
         before, self._trimmed_to = self._trimmed_to, min_physical_offset
-        if self.on_trimmed is not None and before < min_physical_offset:
-            self.on_trimmed(self._trim_reason, before, min_physical_offset)
+        if self._on_trimmed is not None and before < min_physical_offset:
+            self._on_trimmed(self._trim_reason, before, min_physical_offset)
         self._time_index.trim(min_physical_offset)
         for queue in self.queues.values():
             queue.trim(min_physical_offset)

@@ -1,7 +1,7 @@
 """Errors of the store and of queue access that several services raise with the same text."""
 
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.errors import EngineError, RejectedBeforeProcessing
 from ..kernel.response_code import ResponseCode
 from ..operations.topics import TopicConfig

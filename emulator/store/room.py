@@ -4,6 +4,7 @@ from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
 from ..assembly.listeners import Listeners
 from ..assembly.room import Room
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts
 from ..topic.topic_table import TopicTable
 from .file_deletion import FileDeletion
@@ -29,4 +30,5 @@ def build(context: BrokerContext, store: MessageStore, topics: TopicTable) -> St
         transient_store_pool=TransientStorePool(config),
         handlers=handlers_of(file_deletion),
         listeners=Listeners(full_files=[file_deletion.schedule_check], config_changed=[file_deletion.schedule_check]),
+        timer_kinds=[TimerKind.CLEAN_UP, TimerKind.SLAVE_ACKNOWLEDGEMENT],
     )

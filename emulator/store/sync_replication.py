@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..assembly.broker_context import Complete
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler, Timer
@@ -92,5 +92,5 @@ class SyncReplication:
 
     @property
     def _enough(self) -> bool:
-        in_sync = sum(slave.has_all_records for slave in self._store.slave_stores)
+        in_sync = self._store.slaves_in_sync
         return 1 + in_sync >= self._config.in_sync_replicas

@@ -6,6 +6,7 @@ from ..assembly.listeners import Listeners
 from ..assembly.room import Room
 from ..client.client_registry import ClientRegistry
 from ..group.broker_tables import BrokerTables
+from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts
 from ..message.names import HALF_TOPIC, OP_HALF_TOPIC
 from ..store.sync_replication import SyncReplication
@@ -46,4 +47,5 @@ def build(
         handlers=handlers_of(transactions),
         memories={"ends of transactions": op_queue, "transaction checks": checks},
         listeners=Listeners(watchers={HALF_TOPIC: checks.arrived, OP_HALF_TOPIC: checks.arrived}),
+        timer_kinds=[TimerKind.TRANSACTION_CHECK, TimerKind.TRANSACTION_OP],
     )

@@ -20,7 +20,7 @@ from enum import Enum, auto
 
 from ..assembly.broker_context import Push
 from ..config import BrokerConfig
-from ..gate.gate import Channel
+from ..gate.call import Channel
 from ..group.broker_tables import BrokerTables
 from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode

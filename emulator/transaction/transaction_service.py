@@ -7,7 +7,7 @@ Source: TransactionalMessageBridge, EndTransactionProcessor (5.3.3).
 
 from ..assembly.handlers import handles
 from ..config import BrokerConfig
-from ..gate.gate import Call
+from ..gate.call import Call
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import parse_long
 from ..kernel.response_code import ResponseCode

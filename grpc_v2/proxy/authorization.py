@@ -14,7 +14,7 @@ from ..proto import definition_pb2 as pb
 from ..rules.proxy_rules import is_blank
 from ..rules.status import Refusal
 from .required_rights import Rights
-from .rpc_call import TransportCall
+from .transport_call import TransportCall
 
 _PACKAGE = "apache.rocketmq.v2."
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.config.broker import DELAY_LEVELS
 from rocketmq_testkit.emulator.faults.defects import Defects
-from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Outcome
+from rocketmq_testkit.emulator.gate.call import Channel, Outcome
+from rocketmq_testkit.emulator.gate.gate import Gate
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler

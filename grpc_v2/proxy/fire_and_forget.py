@@ -1,6 +1,7 @@
 """Operations that the proxy submits on its own for a client, such as heartbeats, and whose outcome it ignores."""
 
-from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Node, Outcome
+from rocketmq_testkit.emulator.gate.call import Channel, Node, Outcome
+from rocketmq_testkit.emulator.gate.gate import Gate
 from rocketmq_testkit.emulator.operations.base import Operation
 
 from .routes import Routes

@@ -1,7 +1,7 @@
 """Responses that the proxy hands to a rule of faults (an interceptor) instead of sending them to the client."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from google.protobuf.message import Message
 from rocketmq_testkit.emulator.faults.client_call import ResponseHandler
@@ -10,21 +10,51 @@ from ..proto import service_pb2 as sv
 from ..rules.status import Refusal
 from ..transport.grpc.call import ConnectionControl
 from ..transport.http2.frames import split_frames, stream_id_of, with_stream_id
-from .rpc_call import RpcCall, TransportCall
+from .transport_call import TransportCall
 
 UNKNOWN_STREAM = 0x3FFF_FFF1
 """A stream id that no client of a test opens."""
 
 
-def intercept(call: RpcCall, handler: ResponseHandler) -> None:
+class HasResponse(Protocol):
+    """The type of an RPC."""
+
+    @property
+    def response(self) -> Callable[..., Message]:
+        """Creates a response."""
+
+
+class InterceptedCall(Protocol):
+    """A call of an RPC whose response can be taken over."""
+
+    @property
+    def rpc(self) -> HasResponse:
+        """The RPC."""
+
+    @property
+    def server_call(self) -> TransportCall:
+        """The call of the transport that sends the response."""
+
+    @property
+    def message(self) -> Message | None:
+        """The request; None for a stream of requests."""
+
+    def replace_server_call(self, server_call: TransportCall, /) -> None:
+        """Send the response to another call of the transport."""
+
+    def refuse(self, refusal: Refusal, /) -> None:
+        """Send a Status as the response."""
+
+
+def intercept(call: InterceptedCall, handler: ResponseHandler) -> None:
     """Pass the response of a call to a handler: all its messages and its end; of a stream, its next message."""
-    call.server_call = InterceptedServerCall(call, call.server_call, handler)
+    call.replace_server_call(InterceptedServerCall(call, call.server_call, handler))
 
 
 class InterceptedServerCall:
     """Replaces the transport's call of an RPC: collects the response for `handler`, and forwards all other calls."""
 
-    def __init__(self, call: RpcCall, server_call: TransportCall, handler: ResponseHandler) -> None:
+    def __init__(self, call: InterceptedCall, server_call: TransportCall, handler: ResponseHandler) -> None:
         self._call = call
         self._server_call = server_call
         self._handler = handler
@@ -52,7 +82,7 @@ class InterceptedServerCall:
         self._hand_over(end)
 
     def _hand_over(self, end: tuple[int, str] | None) -> None:
-        self._call.server_call = self._server_call
+        self._call.replace_server_call(self._server_call)
         messages, self._messages = self._messages, []
         self._handler(RpcResponse(self._call, messages, end))
 
@@ -60,23 +90,9 @@ class InterceptedServerCall:
         """Call `callback` if the client cancels before the response is complete."""
         self._server_call.on_cancel(callback)
 
-    @property
-    def on_message(self) -> Callable[[Any], None] | None:
-        """Called with each message of the client."""
-        return self._server_call.on_message
-
-    @on_message.setter
-    def on_message(self, callback: Callable[[Any], None] | None) -> None:
-        self._server_call.on_message = callback
-
-    @property
-    def on_half_close(self) -> Callable[[], None] | None:
-        """Called after the client's last message."""
-        return self._server_call.on_half_close
-
-    @on_half_close.setter
-    def on_half_close(self, callback: Callable[[], None] | None) -> None:
-        self._server_call.on_half_close = callback
+    def listen(self, on_message: Callable[[Any], None], on_half_close: Callable[[], None]) -> None:
+        """Call functions with each message of the client, and after its last one."""
+        self._server_call.listen(on_message, on_half_close)
 
     @property
     def number(self) -> int:
@@ -140,7 +156,7 @@ class RpcResponse:
     `end` is the gRPC status and text that end the call, None for a message of a stream that stays open.
     """
 
-    def __init__(self, call: RpcCall, messages: list[bytes], end: tuple[int, str] | None) -> None:
+    def __init__(self, call: InterceptedCall, messages: list[bytes], end: tuple[int, str] | None) -> None:
         self._call = call
         self._messages = messages
         self._end = end

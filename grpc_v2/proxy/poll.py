@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.gate.call import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
@@ -25,7 +25,7 @@ from ..rules.status import Refusal, from_broker_error, proxy_exception
 from .broker_poll import BrokerPoll, PollStep
 from .fire_and_forget import FireAndForget
 from .receive_metrics import ReceiveMetrics
-from .rpc_call import RpcCall
+from .rpc_call import RpcCall, RuledCall
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.cluster.broker import Broker
@@ -93,10 +93,7 @@ class Poll:
         self._used_notification = False
         self._empty: list[BrokerPoll] | None = None
         """While the receive starts: the brokers whose first pop found nothing."""
-        self._broker_polls = [
-            BrokerPoll(call, broker, fire_and_forget=setup.fire_and_forget, on_outcome=self._proceed, receive=self)
-            for broker in brokers
-        ]
+        self._broker_polls = [BrokerPoll(call, broker, setup.fire_and_forget) for broker in brokers]
 
     def start(self) -> None:
         """Query each broker, until one has messages. Wait for notifications only after pops at all brokers."""
@@ -122,6 +119,8 @@ class Poll:
 
     def ends_with(self, broker_poll: BrokerPoll, outcome: Outcome) -> bool:
         """True if this outcome completes the response to the client, unless all its messages are filtered out."""
+        if not broker_poll.active:
+            return False
         if isinstance(outcome, NotificationResult):
             if outcome.has_msg or outcome.polling_full:
                 return outcome.polling_full
@@ -142,7 +141,7 @@ class Poll:
         """End the wait on a broker that stopped. If it was the last one, the client gets a response."""
         for broker_poll in self._broker_polls:
             if self.open and broker_poll.end_reason is None and broker_poll.broker is broker:
-                broker_poll.broker_stopped()
+                broker_poll.note_outcome()
                 text = f"the broker[{broker.name}] has stopped"
                 self._end_wait(broker_poll, proxy_exception(pb.INTERNAL_SERVER_ERROR, text))
 
@@ -177,16 +176,16 @@ class Poll:
         return not self._pop.order and setup.metrics.pops_in_progress <= setup.config.pop_with_notify_threshold
 
     def _short_poll(self, broker_poll: BrokerPoll) -> None:
-        broker_poll.submit(self._pop_for(0), PollStep.SHORT_POLL)
+        broker_poll.submit(_PollCall(self, broker_poll), self._pop_for(0), PollStep.SHORT_POLL)
 
     def _wait(self, broker_poll: BrokerPoll) -> None:
         left_ms = self.deadline_ms - self._setup.scheduler.now_ms
         if left_ms <= 0:
             self._end_wait(broker_poll, no_new_message())
         elif self._uses_notification and not broker_poll.notified_for_others:
-            broker_poll.submit(self._notification_for(left_ms), PollStep.NOTIFICATION)
+            broker_poll.submit(_PollCall(self, broker_poll), self._notification_for(left_ms), PollStep.NOTIFICATION)
         else:
-            broker_poll.submit(self._pop_for(left_ms), PollStep.LONG_POLL)
+            broker_poll.submit(_PollCall(self, broker_poll), self._pop_for(left_ms), PollStep.LONG_POLL)
 
     def _pop_for(self, poll_ms: int) -> PopMessage:
         """Return the pop with the current time and the given poll time."""
@@ -206,8 +205,11 @@ class Poll:
 
     # Outcomes of operations.
 
-    def _proceed(self, broker_poll: BrokerPoll, outcome: Outcome) -> None:
-        """Continue with the outcome of an operation. An unexpected exception ends the receive."""
+    def proceed(self, broker_poll: BrokerPoll, outcome: Outcome) -> None:
+        """Continue with an outcome, if it is still needed. An unexpected exception ends the receive."""
+        broker_poll.note_outcome()
+        if not broker_poll.active:
+            return
         call = self.call
         call.run_guarded(_ON_OUTCOME[broker_poll.step], self, broker_poll, outcome)
         if self.open and call.server_call.finished and not call.server_call.cancelled:
@@ -269,12 +271,62 @@ class Poll:
     def _close(self) -> None:
         self.open = False
         self._setup.on_end(self)
-        # The parts refer back to the receive. Without this cycle the receive and its request are freed at once.
+        # A rule of faults may hold a call of the receive for longer; it then holds none of its brokers.
         broker_polls, self._broker_polls = self._broker_polls, []
         for broker_poll in broker_polls:
             broker_poll.active = False
         for broker_poll in broker_polls:
-            broker_poll.close()
+            broker_poll.cancel()
+
+    @property
+    def is_closed(self) -> bool:
+        """True after the end of the receive."""
+        return not self._broker_polls
+
+
+class _PollCall(RuledCall):
+    """One operation of a receive on a broker, as the gate and the rules of faults see it.
+
+    Calls go in one direction: from here to the receive, from the receive to the part on the broker, from there to the
+    gate. It implements `ClientCall` of `emulator/faults`: a rule that ends the operation ends the receive.
+    """
+
+    __slots__ = ("_broker_poll", "_poll")
+
+    def __init__(self, poll: Poll, broker_poll: BrokerPoll) -> None:
+        self._rpc_call = poll.call
+        self._poll = poll
+        self._broker_poll = broker_poll
+
+    @property
+    def active(self) -> bool:  # type: ignore[override]  # other calls of RPCs are active until their end
+        """True if the outcome is still needed."""
+        return self._broker_poll.active
+
+    def reply(self, outcome: Outcome) -> None:
+        """Continue the receive with the outcome."""
+        self._poll.proceed(self._broker_poll, outcome)
+
+    def ends_with(self, outcome: Outcome) -> bool:
+        """True if this outcome completes the response to the client."""
+        return self._poll.ends_with(self._broker_poll, outcome)
+
+    def refuse(self, code: int, remark: str) -> None:
+        """End the receive with a Code."""
+        if not self._poll.is_closed:
+            self._poll.end(Refusal(code, remark))
+
+    def fail(self, status: int, text: str) -> None:
+        """End the receive with a status of gRPC."""
+        super().fail(status, text)
+        if not self._poll.is_closed:
+            self._poll.end(None)
+
+    def abandon(self) -> None:
+        """End the receive without a response."""
+        super().abandon()
+        if not self._poll.is_closed:
+            self._poll.end(None)
 
 
 _ON_OUTCOME: Mapping[PollStep, Callable[[Poll, BrokerPoll, Outcome], None]] = {

@@ -10,8 +10,9 @@ from ..rules.proxy_rules import is_blank
 from ..rules.status import Refusal
 from .authorization import check as check_access
 from .request_pools import ProxyRequestPools
-from .rpc_call import RpcCall, ServedRpc, TransportCall
+from .rpc_call import RpcCall, ServedRpc
 from .sessions import SessionChannel, SessionRegistry
+from .transport_call import TransportCall
 
 CLIENT_ID = "x-mq-client-id"
 NO_CLIENT_ID = "client id cannot be empty"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rocketmq_testkit.emulator.gate.gate import Handlers
+from rocketmq_testkit.emulator.gate.call import Handlers
 from rocketmq_testkit.emulator.kernel.scheduler import Lifetime, Scheduler
 
 from .routes import Routes

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from google.protobuf.message import Message
 from rocketmq_testkit.emulator.faults.client_call import Response
 from rocketmq_testkit.emulator.faults.subject_names import groups_of
-from rocketmq_testkit.emulator.gate.gate import Call, Outcome
+from rocketmq_testkit.emulator.gate.call import Call, Outcome
 from rocketmq_testkit.emulator.gate.proxy_only_request import ProxyOnlyRequest
 from rocketmq_testkit.emulator.message import properties
 from rocketmq_testkit.emulator.operations.base import Done, Operation

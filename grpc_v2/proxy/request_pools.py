@@ -41,7 +41,7 @@ class ProxyRequest:
             call.start(self.message)
             done()
             return
-        call.on_reply = done
+        call.release_after_reply(done)
         call.start(self.message)
 
     def end_before_start(self) -> bool:

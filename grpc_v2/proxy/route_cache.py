@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.assembly.handlers import handlers_of, handles
 from rocketmq_testkit.emulator.faults.defects import Defects
-from rocketmq_testkit.emulator.gate.gate import Call, Handlers, Node, Outcome
+from rocketmq_testkit.emulator.gate.call import Call, Handlers, Node, Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler

@@ -20,7 +20,7 @@ from ..rules.java_texts import unknown_topic
 from ..rules.message_rules import type_conflict
 from ..rules.proxy_rules import check_topic
 from ..rules.status import Refusal, proxy_exception
-from .rpc_call import TransportCall
+from .transport_call import TransportCall
 
 if TYPE_CHECKING:
     from rocketmq_testkit.emulator.auth.user_table import UserTable

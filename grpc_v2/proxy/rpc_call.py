@@ -6,11 +6,12 @@ It must not know HTTP/2: it uses a call's metadata, peer and deadline, and its m
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from google.protobuf.message import Message
 from rocketmq_testkit.emulator.faults.client_call import ResponseHandler
-from rocketmq_testkit.emulator.gate.gate import Channel, Gate, Node, Outcome
+from rocketmq_testkit.emulator.gate.call import Channel, Node, Outcome
+from rocketmq_testkit.emulator.gate.gate import Gate
 from rocketmq_testkit.emulator.gate.raw_request import Rejection
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -23,74 +24,12 @@ from ..transport.grpc.call import ConnectionControl
 from .raw_requests import raw_request
 from .required_rights import Rights
 from .sessions import Session
+from .transport_call import TransportCall
 
 OnOutcome = Callable[[Outcome], None]
 
 NODE = "proxy"
 """The node in journal lines of requests that the proxy handles on its own."""
-
-
-class TransportCall(Protocol):
-    """The transport's call, as far as services use it."""
-
-    on_message: Callable[[Any], None] | None
-    on_half_close: Callable[[], None] | None
-
-    @property
-    def number(self) -> int:
-        """The id of the call's stream."""
-
-    @property
-    def path(self) -> str:
-        """`/package.Service/Method`."""
-
-    @property
-    def metadata(self) -> dict[str, str]:
-        """Request headers by lower-case name."""
-
-    @property
-    def peer(self) -> tuple[str, int]:
-        """The client's (address, port)."""
-
-    @property
-    def local(self) -> tuple[str, int]:
-        """The (address, port) at which the client reached the server."""
-
-    @property
-    def authority(self) -> str:
-        """The `host:port` that the client dialed."""
-
-    @property
-    def secure(self) -> bool:
-        """True if the call uses TLS."""
-
-    @property
-    def control(self) -> ConnectionControl:
-        """The connection, for faults."""
-
-    @property
-    def deadline_ms(self) -> int | None:
-        """The client's timeout, in ms from the arrival of the request. None means no timeout."""
-
-    @property
-    def cancelled(self) -> bool:
-        """True if the client no longer waits for the response."""
-
-    @property
-    def finished(self) -> bool:
-        """True if the response is complete."""
-
-    def send(self, message: bytes) -> None:
-        """Send one message of a stream."""
-
-    def reply(self, message: bytes) -> None:
-        """Send the only message of a response and end the call."""
-
-    def finish(self, status: int = 0, message: str = "") -> None:
-        """End the call with a gRPC status and its text."""
-
-    def on_cancel(self, callback: Callable[[], None]) -> None:
-        """Call `callback` if the client cancels before the response is complete."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -110,6 +49,8 @@ class ServedRpc:
     blocks_thread: bool
     start: Callable[["RpcCall", Any], None]
     send_refusal: Callable[["RpcCall", Refusal], None]
+    obey_rules: Callable[["RpcCall", Callable[["RpcCall"], None]], None]
+    """Carries out a request that becomes no operation, as the rules of faults demand."""
     gate: Gate
     node: Node
     log: Callable[[str], None]
@@ -119,10 +60,10 @@ class RpcCall:
     """A call of one RPC by one client."""
 
     __slots__ = (
+        "_on_reply",
         "channel",
         "client_id",
         "message",
-        "on_reply",
         "refusal_is_journaled",
         "responding_rules",
         "rpc",
@@ -148,8 +89,7 @@ class RpcCall:
         """The request; None for a stream of requests."""
         self.refusal_is_journaled = False
         """True if the journal already has the refusal as the outcome of an operation."""
-        self.on_reply: Callable[[], None] | None = None
-        """Called after the response, to release what is held for the call."""
+        self._on_reply: Callable[[], None] | None = None
         self.responding_rules: set[str] | None = None
         """Names of the rules of faults that act on the response; None for none."""
 
@@ -160,8 +100,22 @@ class RpcCall:
     def reply(self, response: Message) -> None:
         """Send the response and end the call."""
         self.server_call.reply(response.SerializeToString())
-        if self.on_reply is not None:
-            self.on_reply()
+        if self._on_reply is not None:
+            self._on_reply()
+
+    def release_after_reply(self, on_reply: Callable[[], None]) -> None:
+        """Call a function after the response, or when the call is abandoned, to release what is held for the call."""
+        self._on_reply = on_reply
+
+    def release(self) -> None:
+        """Release what is held for the call, such as its thread, without a response."""
+        on_reply, self._on_reply = self._on_reply, None
+        if on_reply is not None:
+            on_reply()
+
+    def replace_server_call(self, server_call: TransportCall) -> None:
+        """Send the response to another call of the transport."""
+        self.server_call = server_call
 
     def start(self, request: object) -> None:
         """Start the service function. Rules of faults may act on a Refusal that it raises before any operation."""
@@ -177,9 +131,7 @@ class RpcCall:
         if self.rpc.gate.rules is None:
             self.refuse(refusal)
         else:
-            from .proxy_only_call import obey_rules
-
-            obey_rules(self, lambda call: call.refuse(refusal))
+            self.rpc.obey_rules(self, lambda call: call.refuse(refusal))
 
     def refuse(self, refusal: Refusal) -> None:
         """Send a Status as the response."""
@@ -294,9 +246,7 @@ class RuledCall:
 
     def abandon(self) -> None:
         """Release what is held for the RPC, such as its thread, without a response."""
-        on_reply, self._rpc_call.on_reply = self._rpc_call.on_reply, None
-        if on_reply is not None:
-            on_reply()
+        self._rpc_call.release()
 
 
 class EngineCall(RuledCall):

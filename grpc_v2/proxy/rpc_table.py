@@ -14,7 +14,8 @@ from types import MethodType
 from typing import Any
 
 from google.protobuf.message import Message
-from rocketmq_testkit.emulator.gate.gate import Gate, Node, Outcome
+from rocketmq_testkit.emulator.gate.call import Node, Outcome
+from rocketmq_testkit.emulator.gate.gate import Gate
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Operation, Result
 
@@ -81,10 +82,17 @@ class Rpc:
             blocks_thread=self.blocks_thread,
             start=MethodType(self.start, service),
             send_refusal=MethodType(self.send_refusal, service),
+            obey_rules=_obey_rules,
             gate=gate,
             node=node,
             log=log,
         )
+
+
+def _obey_rules(call: RpcCall, carry_out: Callable[[RpcCall], None]) -> None:
+    from .proxy_only_call import obey_rules  # only while there are rules
+
+    obey_rules(call, carry_out)
 
 
 def one_operation(

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from rocketmq_testkit.emulator.client.client_text import host_port
 from rocketmq_testkit.emulator.faults.defects import Defects
+from rocketmq_testkit.emulator.gate.call import GRPC_CHANNEL
 from rocketmq_testkit.emulator.gate.effects import Effect
-from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL
 from rocketmq_testkit.emulator.history.seen_clients import SeenClient
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler, Timer
 from rocketmq_testkit.emulator.kernel.timer_kind import TimerKind

@@ -6,7 +6,7 @@ Source: AckMessageActivity, ConsumerProcessor (5.3.3).
 from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.client.deliveries import Deliveries
-from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.gate.call import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.operations.consume import AckMessage

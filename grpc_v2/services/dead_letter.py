@@ -5,7 +5,7 @@ Source: ForwardMessageToDLQActivity (5.3.3).
 
 from dataclasses import dataclass
 
-from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.gate.call import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.consume import AckMessage
 from rocketmq_testkit.emulator.operations.send import SendMessageBack

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.config import MASTER_ID
-from rocketmq_testkit.emulator.gate.gate import Node
+from rocketmq_testkit.emulator.gate.call import Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult

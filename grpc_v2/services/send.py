@@ -5,7 +5,7 @@ Source: SendMessageActivity, ProducerProcessor, LocalMessageService (5.3.3).
 
 from dataclasses import dataclass
 
-from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.gate.call import Outcome
 from rocketmq_testkit.emulator.kernel.random_streams import RandomStream
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler

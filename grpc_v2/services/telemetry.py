@@ -51,8 +51,9 @@ class TelemetryService:
     def telemetry(self, call: RpcCall, _request: None) -> None:
         """Store settings and respond to them. Send transaction checks to producers, messages to verify to consumers."""
         stream = _TelemetryStream(self, call)
-        call.server_call.on_message = lambda command: call.run_guarded(stream.handle, command)
-        call.server_call.on_half_close = lambda: call.run_guarded(stream.end)
+        call.server_call.listen(
+            lambda command: call.run_guarded(stream.handle, command), lambda: call.run_guarded(stream.end)
+        )
         call.server_call.on_cancel(stream.detach)
 
     def send_refusal(self, call: RpcCall, refusal: Refusal) -> None:

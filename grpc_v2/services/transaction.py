@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.gate.call import Outcome
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.emulator.operations.send import EndTransaction

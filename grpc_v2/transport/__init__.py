@@ -1,8 +1,7 @@
 """A gRPC server over HTTP/2 on Twisted, with its own frame loop.
 
-Importing this package loads neither Twisted nor protobuf. `twisted_server` is the only module that knows Twisted;
-`grpc.health`, `grpc.reflection` and `grpc.descriptors` are the only ones that know protobuf. All other modules are
-sans-IO: tests feed them bytes. It must not know RocketMQ.
+Only `twisted_server` knows Twisted; only `grpc.health`, `grpc.reflection` and `grpc.descriptors` know protobuf.
+Importing this package loads neither. All other modules are sans-IO. It must not know RocketMQ.
 """
 
 from .grpc.call import Abort, ServerCall

@@ -1,6 +1,5 @@
 """JSON bodies of requests and responses, one file per domain noun.
 
-Written as upstream writes them (fastjson 1.2): compact, members sorted by name, nulls omitted. Like the real broker,
-they depart from JSON in two ways: map keys may be numbers and may be objects. Reading is tolerant: unknown members are
-ignored, numbers may be strings, enums may be ordinals.
+Written as upstream writes them (fastjson 1.2): members sorted by name, nulls omitted, map keys that may be numbers or
+objects. Reading ignores unknown members. It must not know request codes or rules about messages.
 """

@@ -1,7 +1,7 @@
 """A small client of the remoting protocol: one connection, no threads, no background work.
 
-It is for tests, conformance runs and tools; applications use Apache's SDKs. The caller handles heartbeats, rebalances
-and retries.
+For tests and tools; the caller handles heartbeats, rebalances and retries. It must not know the server's rooms or the
+engine's services.
 """
 
 from .connection import ConnectionLost, RemotingClient, RemotingTimeout, ext_texts

@@ -1,8 +1,7 @@
 """The processors of the served request codes, one file per domain noun.
 
-A file declares the headers of its codes, translates each request into an operation of the engine, and encodes the
-responses. It must not contain rules about what happens to a message: those belong to the engine. All mappings by code
-are derived from the declarations; a code without a processor is declared in `unserved.py`.
+A file declares headers, translates requests into operations, and encodes responses. All mappings by code derive from
+this; `unserved.py` has the other codes. It must not contain rules about messages: those belong to the engine.
 """
 
 from collections.abc import Mapping

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 from rocketmq_testkit.emulator.client.client_versions import release_of
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.faults.client_call import Line, ResponseHandler
-from rocketmq_testkit.emulator.gate.gate import Channel, Outcome
+from rocketmq_testkit.emulator.gate.call import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError, RejectedBeforeProcessing
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
@@ -20,6 +20,7 @@ from rocketmq_testkit.emulator.stats.tally import Tally
 
 from ..wire.ext_fields import Header
 from ..wire.response_frame import encode_response
+from .call_channel import CallChannel
 
 LONG_POLLS = (PullMessage, PopMessage, Notification)
 """Requests that wait for messages (PullRequestHoldService, PopLongPollingService)."""
@@ -27,22 +28,6 @@ SUSPENDED: Final = "suspended"
 """The `kind` of a call that waited for messages. The `kind` of any other call is True if it is oneway, else False."""
 Responses = Tally[tuple[str, int, int, Kind]]
 """(name of the request code, response code, latency in ms, kind) -> number of responses."""
-
-
-class CallChannel(Channel, Line, Protocol):
-    """The connection of a client: the gate's channel, and the way back for responses."""
-
-    @property
-    def peer_address(self) -> tuple[str, int]:
-        """The client's end of the TCP connection; it becomes the born host of messages."""
-
-    @property
-    def local_address(self) -> tuple[str, int]:
-        """The server's end of the TCP connection."""
-
-    def send(self, frame: bytes) -> None:
-        """Send a frame to the client."""
-
 
 BrokerAddress = Callable[[str, int, CallChannel], str]
 """(broker name, broker id, requesting channel) -> the `host:port` under which that client reaches that broker."""

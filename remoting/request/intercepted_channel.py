@@ -8,7 +8,7 @@ from rocketmq_testkit.emulator.gate.effects import Effect
 
 from ..wire import frame
 from ..wire.response_frame import encode_response
-from .call import CallChannel
+from .call_channel import CallChannel
 
 _HEAD_BYTES = 8
 """Bytes before the header: the length of the frame (4), the serialize type (1) and the length of the header (3)."""

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any, cast
 from typing import Protocol as Shape
 
-from rocketmq_testkit.emulator.gate.gate import Gate, Node
+from rocketmq_testkit.emulator.gate.call import Node
+from rocketmq_testkit.emulator.gate.gate import Gate
 from twisted.internet.interfaces import ITCPTransport
 from twisted.internet.protocol import Factory, Protocol, connectionDone
 from twisted.python.failure import Failure

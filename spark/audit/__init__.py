@@ -1,8 +1,7 @@
 """The auditor: reconstructs the fate of every message from a journal of events.
 
-`audit_events` judges a journal that fits into memory, and needs only Python. `audit_journals` judges files of any size
-as a Spark job. Both apply the rules of `rules.py`, which `docs/audit.md` explains. Modules that need Spark are loaded
-on demand.
+`audit_events` judges a journal in memory, `audit_journals` files of any size as a Spark job; both apply `rules.py`. It
+must not know a running emulator. Modules that need Spark are loaded on demand.
 """
 
 from typing import TYPE_CHECKING, Any

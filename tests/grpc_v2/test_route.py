@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.operations.topics import DeleteTopic, TopicConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.grpc_v2.proxy.routes import Routes, _order_conf_queues
-from rocketmq_testkit.grpc_v2.proxy.rpc_call import TransportCall
+from rocketmq_testkit.grpc_v2.proxy.transport_call import TransportCall
 from rocketmq_testkit.grpc_v2.services.route import queue_permissions
 
 R, W, RW, NONE = pb.READ, pb.WRITE, pb.READ_WRITE, pb.NONE

@@ -1,6 +1,7 @@
 """The allowed imports between folders and between rooms, checked in the sources."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -188,10 +189,42 @@ def test_the_check_accepts_correct_imports(file: str, line: str) -> None:
     assert [problem for each in imports_of(line, file) for problem in violations(each)] == []
 
 
+TWO = [["a", "b"], ["c", "d"]]
+
+
 @pytest.mark.parametrize("folder", floors.ROOMS)
 def test_a_room_imports_only_rooms_below_it(folder: str) -> None:
     """No import of a folder leads to a room that is listed after the importing one, not even for type checkers."""
     assert floors.steps_up(floors.ROOMS[folder], floors.steps(floors.read(folder))) == []
+
+
+@pytest.mark.parametrize("folder", floors.ROOMS)
+def test_no_files_of_a_folder_import_each_other_in_a_circle(folder: str) -> None:
+    """Files import each other in one direction, also inside a room, in functions and for type checkers.
+
+    Two types that refer to each other belong in one file; else one of them takes a Protocol, or a callback.
+    """
+    assert floors.circles(floors.steps(floors.read(folder))) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        ({"a": "from .b import B", "b": "if TYPE_CHECKING:\n    from .a import A"}, [["a", "b"]]),
+        ({"a": "from .b import B", "b": "from .c import C", "c": "def f():\n    from .a import A"}, [["a", "b", "c"]]),
+        ({"a": "from . import b", "b": "from . import a", "c": "from .d import D", "d": "import json"}, [["a", "b"]]),
+        ({"a": "from .b import B", "b": "from .a import A", "c": "from .d import D", "d": "from .c import C"}, TWO),
+        ({"a": "from .b import B\nfrom .c import C", "b": "from .c import C", "c": ""}, []),
+        ({"a": "from .a import A"}, []),
+    ],
+)
+def test_a_circle_of_imports_is_found(texts: dict[str, str], found: list[list[str]]) -> None:
+    """Each circle is one entry with all its files."""
+    house = {f"emulator/cellar/{name}.py": text for name, text in texts.items()}
+
+    circles = floors.circles(floors.steps(house))
+
+    assert circles == [[f"emulator/cellar/{name}.py" for name in names] for names in found]
 
 
 @pytest.mark.parametrize("folder", floors.ROOMS)
@@ -200,16 +233,24 @@ def test_the_list_of_rooms_is_complete(folder: str) -> None:
     assert sorted(floors.ROOMS[folder]) == sorted({floors.room_of(file) for file in floors.sources(folder)})
 
 
+ROOM_LINES_MAX = 4
+BOUNDS = re.compile(r"\bmust\s+(not|know\s+neither)\b", re.IGNORECASE)
+"""The words of a docstring that limit what a room knows or does."""
 ROOMS = [(folder, room) for folder, order in floors.ROOMS.items() for room in order if not room.endswith(".py")]
 
 
 @pytest.mark.parametrize(("folder", "room"), ROOMS)
 def test_a_room_has_a_docstring(folder: str, room: str) -> None:
-    """The docstring of a room begins with one line about its idea, which the table of ARCHITECTURE.md shows."""
+    """The docstring of a room has at most four lines.
+
+    The first one is about its idea, which the table of ARCHITECTURE.md shows. The others say what it must not know.
+    """
     text = ast.get_docstring(ast.parse((ROOT / folder / room / "__init__.py").read_text())) or ""
 
     assert text.partition("\n")[0].endswith(".")
     assert not text.startswith("Room ")
+    assert len(text.splitlines()) <= ROOM_LINES_MAX
+    assert BOUNDS.search(text), "add a sentence with `must not`"
 
 
 def test_the_table_of_rooms_is_current() -> None:

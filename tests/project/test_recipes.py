@@ -12,15 +12,23 @@ import pytest
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.emulator.client import consumer_kind
 from rocketmq_testkit.emulator.config import keys
-from rocketmq_testkit.emulator.faults import client_call, criteria, events, fault, kinds, parameters, phase
+from rocketmq_testkit.emulator.faults import base_fault, client_call, criteria, events, fault, kinds, parameters, phase
 from rocketmq_testkit.emulator.message import properties
+from rocketmq_testkit.emulator.metrics import upstream_families
 from rocketmq_testkit.emulator.operations import clients
 from rocketmq_testkit.emulator.pop import pop_batch
 from rocketmq_testkit.emulator.send import send_service
 from rocketmq_testkit.emulator.snapshot import durable_state, snapshot_checks, snapshot_tables
+from rocketmq_testkit.emulator.stats import broker_stats, metric_counters, store_stats
+from rocketmq_testkit.emulator.stats.broker_metrics import BrokerMetrics
+from rocketmq_testkit.fixtures.assertions.mixin import Assertions
+from rocketmq_testkit.fixtures.console import site
 from rocketmq_testkit.fixtures.control import verbs
+from rocketmq_testkit.fixtures.control.verbs import metrics as verb_of_metrics
+from rocketmq_testkit.fixtures.metrics import own_families
 from rocketmq_testkit.fixtures.options import ignored_keys, upstream_keys
 from rocketmq_testkit.grpc_v2 import services
+from rocketmq_testkit.grpc_v2.proxy.receive_metrics import ReceiveMetrics
 from rocketmq_testkit.grpc_v2.proxy.rpc_table import Rpc
 from rocketmq_testkit.grpc_v2.services import clients as grpc_clients
 from rocketmq_testkit.remoting import processors
@@ -113,7 +121,7 @@ def fault_files() -> Iterator[Path]:
     """Yield the files in which the kinds of faults and their parts are declared."""
     yield file_of(kinds)
     yield from (file_of(found) for found in fault.KINDS.values())
-    yield from map(file_of, (fault, parameters, criteria, phase, client_call, events))
+    yield from map(file_of, (fault, base_fault, parameters, criteria, phase, client_call, events))
 
 
 def driver_files() -> Iterator[Path]:
@@ -127,6 +135,53 @@ def verb_files() -> Iterator[Path]:
     yield from (file_of(verb.function) for verb in verbs.TABLE.verbs)
 
 
+def assertion_files() -> Iterator[Path]:
+    """Yield the files with the methods of all assertions, and those that the methods import."""
+    for name, method in inspect.getmembers(Assertions, inspect.isfunction):
+        if name.startswith("assert_"):
+            yield file_of(method)
+            for module in re.findall(r"from \.(\w+) import", inspect.getsource(method)):
+                yield ROOT / "fixtures" / "assertions" / f"{module}.py"
+
+
+def counter_files() -> Iterator[Path]:
+    """Yield the files in which metrics are declared, read and counted, and the statistics that these import."""
+    yield from map(file_of, (own_families, upstream_families, metric_counters, broker_stats, store_stats))
+    yield from map(file_of, (BrokerMetrics, ReceiveMetrics, verb_of_metrics))
+    for file in file_of(upstream_families).parent.glob("*.py"):
+        yield file
+        yield from (
+            ROOT / "emulator/stats" / f"{each}.py" for each in re.findall(r"from \.\.stats\.(\w+)", file.read_text())
+        )
+
+
+def version_files() -> Iterator[Path]:
+    """Yield the files of servers, reports and clients of tests that contain the emulated version."""
+    for folder in ("emulator", "remoting", "grpc_v2", "fixtures"):
+        for file in (ROOT / folder).rglob("*.py"):
+            if re.search(r"import .*\bVERSION_(NUMBER|NAME|5_3_3)\b", file.read_text()):
+                yield file
+
+
+def view_files() -> Iterator[Path]:
+    """Yield the files of all lists and views of the web console."""
+    yield from map(file_of, (site, *site.LISTS.values()))
+    yield from (WEB / "views" / f"{name}.js" for name in views())
+    yield from (WEB / f"{name}.js" for name in ("main", "dom", "parts"))
+
+
+WEB = ROOT / "fixtures" / "console" / "web"
+
+
+def views() -> list[str]:
+    """Return the names of the files of all views, from the tables of `main.js`."""
+    text = (WEB / "main.js").read_text()
+    listed = text.partition("const VIEWS = [")[2].partition("];")[0]
+    others = text.partition("const FILES = {")[2].partition("}")[0]
+    named = [name for name in re.findall(r'\["(\w*)", "[^"]+"\]', listed) if name]
+    return [*named, *re.findall(r': "(\w+)"', others)]
+
+
 WALKS: dict[str, Callable[[], Iterable[Path]]] = {
     "Add a request code": request_code_files,
     "Add an RPC": rpc_files,
@@ -134,7 +189,11 @@ WALKS: dict[str, Callable[[], Iterable[Path]]] = {
     "Add a kind of consumer": lambda: map(file_of, (consumer_kind, clients, client_bodies, grpc_clients)),
     "Add a message property": lambda: map(file_of, (properties, send_service, pop_batch)),
     "Add a fault": fault_files,
+    "Add an assertion": assertion_files,
+    "Add a counter": counter_files,
     "Add an SDK driver": driver_files,
+    "Add an emulated version": version_files,
+    "Add a web page": view_files,
     "Add durable state to snapshots": lambda: map(file_of, (durable_state, snapshot_tables, snapshot_checks)),
     "Add a verb to the control port": verb_files,
 }
@@ -152,6 +211,18 @@ def test_each_of_the_twelve_changes_has_a_recipe(heading: str) -> None:
 def test_a_recipe_names_the_files_of_its_table(heading: str) -> None:
     """The recipe names each file in which an entry of its table is declared, or the folder of the file."""
     assert not_named(heading, WALKS[heading]()) == []
+
+
+@pytest.mark.parametrize("heading", TWELVE)
+def test_each_of_the_twelve_recipes_is_walked(heading: str) -> None:
+    """A recipe without a walk could miss files that a change needs."""
+    assert list(WALKS[heading]())
+
+
+def test_each_view_of_the_console_has_a_file_and_each_file_belongs_to_a_view() -> None:
+    """Files whose name ends in `_parts` are shared by views."""
+    files = {file.stem for file in (WEB / "views").glob("*.js") if not file.stem.endswith("_parts")}
+    assert files == set(views())
 
 
 def test_a_file_that_a_recipe_misses_is_found() -> None:

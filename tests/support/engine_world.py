@@ -7,7 +7,7 @@ from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
-from rocketmq_testkit.emulator.gate.gate import Node
+from rocketmq_testkit.emulator.gate.call import Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.receipt import Receipt, real_topic
 from rocketmq_testkit.emulator.message.stored_record import decode

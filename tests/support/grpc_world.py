@@ -96,6 +96,9 @@ class MemoryCall:
     """The number of the request on its connection; the journal's request id ends with it."""
     _callbacks: list[Callable[[], None]] = field(default_factory=list)
 
+    def listen(self, on_message: Callable[[Any], None], on_half_close: Callable[[], None]) -> None:
+        self.on_message, self.on_half_close = on_message, on_half_close
+
     def send(self, message: bytes) -> None:
         assert not self.finished or self.cancelled, "a message after the end of the answer"
         if not self.finished:

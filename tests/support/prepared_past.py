@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL, is_through_proxy
+from rocketmq_testkit.emulator.gate.call import GRPC_CHANNEL, is_through_proxy
 from rocketmq_testkit.emulator.history.deleted_groups import DeletedGroups
 from rocketmq_testkit.emulator.history.events import BrokerEvent, Firing, LostMessage, RecordedEvent, RefusedRequest
 from rocketmq_testkit.emulator.history.seen_clients import SeenClients

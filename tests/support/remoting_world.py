@@ -10,7 +10,7 @@ from rocketmq_testkit.conformance.clients.remoting_topics import topic_request
 from rocketmq_testkit.emulator.auth.access_control import AccessControl
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.gate.gate import Call, Node
+from rocketmq_testkit.emulator.gate.call import Call, Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation, Result

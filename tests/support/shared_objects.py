@@ -13,7 +13,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 from rocketmq_testkit.emulator.filter.message_filter import SqlFilter
 from rocketmq_testkit.emulator.history.delivery_record import DeliveryRecord
 from rocketmq_testkit.emulator.store.lent_column import LentColumn
-from rocketmq_testkit.emulator.store.lent_log import LentSegment
+from rocketmq_testkit.emulator.store.lent_segment import LentSegment
 
 _UNCHANGEABLE = (
     *(str, bytes, int, float, complex, bool, type(None), Enum, range, slice, type, ModuleType, CodeType),

@@ -1,1 +1,4 @@
-"""Driver of the Node.js SDK of the gRPC protocol."""
+"""Driver of the Node.js SDK of the gRPC protocol.
+
+It carries out commands with the published SDK. It must not know scenarios, or whether the broker is an emulator.
+"""

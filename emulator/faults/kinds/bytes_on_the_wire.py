@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from ...gate.gate import Outcome
+from ...gate.call import Outcome
 from ..client_call import Later, Response
 from ..events import ResponseEvent
 from ..fault import Fault, kind

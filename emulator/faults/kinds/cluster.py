@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ...gate.gate import Node, Outcome
+from ...gate.call import Node, Outcome
 from ...kernel.scheduler import Timer
 from ..addresses import check_address, matches_address
 from ..client_call import Line

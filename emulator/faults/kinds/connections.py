@@ -1,6 +1,6 @@
 """Faults of connections: refused, silent, closed, reset, half closed, or ended by GOAWAY."""
 
-from ...gate.gate import Outcome
+from ...gate.call import Outcome
 from ..client_call import GrpcLine, Line, Response
 from ..events import ConnectEvent, RequestEvent, ResponseEvent
 from ..fault import Fault, kind

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
-from ...gate.gate import Outcome
+from ...gate.call import Outcome
 from ...operations.base import Operation
 from ...operations.consume import PopMessage, PullMessage
 from ..client_call import Response

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ...gate.gate import Outcome
+from ...gate.call import Outcome
 from ..errors import FaultError, shown
 from ..events import Firing, PushEvent, RequestEvent, ResponseEvent
 from ..fault import Fault, kind

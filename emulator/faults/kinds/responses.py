@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from ...gate.gate import Outcome
+from ...gate.call import Outcome
 from ...kernel.nearest_name import nearest_of
 from ..client_call import Response
 from ..delay import DURATION_ABOUT, ONE_JITTER, Delay, SpreadCheck, distributed, varied_by

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from ...gate.gate import Outcome
+from ...gate.call import Outcome
 from ...operations.cluster import GetRouteInfo, RouteResult, no_route
 from ..errors import FaultError, shown
 from ..events import RequestEvent, ResponseEvent

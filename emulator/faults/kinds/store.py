@@ -5,8 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from ...gate.call import Outcome
 from ...gate.effects import Effect
-from ...gate.gate import Outcome
 from ...kernel.errors import EngineError
 from ...kernel.response_code import ResponseCode
 from ...message.properties import WAIT

@@ -99,9 +99,13 @@ class ServerCall:
         self.opened = False
         # True after the response is complete.
         self.finished = False
-        # BIDI: called with each decoded message, and once after the client's last message.
+        # As passed to `listen`.
         self.on_message: Callable[[Any], None] | None = None
         self.on_half_close: Callable[[], None] | None = None
+
+    def listen(self, on_message: Callable[[Any], None], on_half_close: Callable[[], None] | None = None) -> None:
+        """BIDI: call a function with each decoded message, and another one after the client's last message."""
+        self.on_message, self.on_half_close = on_message, on_half_close
 
     @property
     def number(self) -> int:

@@ -28,7 +28,7 @@ class GrpcMethod:
     ends with UNKNOWN and no text, as in the proxy 5.3.3.
 
     `handler` is called from the event loop and may respond later. For UNARY and SERVER_STREAM it gets the complete
-    request. For BIDI it gets None when the stream begins, and sets `on_message` and `on_half_close` of the call.
+    request. For BIDI it gets None when the stream begins, and passes its callbacks to `listen` of the call.
     """
 
     path: str

@@ -106,8 +106,7 @@ class ReflectionService:
         ]
 
     def _serve(self, call: ServerCall, _: None) -> None:
-        call.on_message = lambda request: call.send(self._respond(request).SerializeToString())
-        call.on_half_close = call.finish
+        call.listen(lambda request: call.send(self._respond(request).SerializeToString()), call.finish)
 
     def _respond(self, request: Any) -> Any:
         response = self._response(valid_host=request.host, original_request=request)

@@ -177,7 +177,7 @@ class RequestStream(CallRequest):
     __slots__ = ()
 
     def begin(self) -> None:
-        """Call the handler, which sets the callbacks for messages."""
+        """Call the handler, which passes its callbacks for messages to the call."""
         self._guard(self._method.handler, self._open_call(), None)
 
     def data(self, payload: bytes | memoryview, ended: bool) -> None:

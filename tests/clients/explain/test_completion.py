@@ -6,7 +6,7 @@ import pytest
 from explained_sdks import Scene
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.drivers.process import Driver, DriverError
-from rocketmq_testkit.emulator.explanation.explanation import Action
+from rocketmq_testkit.emulator.explanation.facts import Action
 from rocketmq_testkit.fixtures import Reason
 from sdks import ALL, PUSH
 

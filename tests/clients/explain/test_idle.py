@@ -1,7 +1,7 @@
 """Idle consumers: why a group or a client of the Java SDK receives nothing at this moment."""
 
 from explained_sdks import Scene
-from rocketmq_testkit.emulator.explanation.explanation import Action
+from rocketmq_testkit.emulator.explanation.facts import Action
 from rocketmq_testkit.fixtures import Reason
 from suspended import suspended
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 from rocketmq_testkit.emulator.assembly.handlers import handlers_of, handles, joined
-from rocketmq_testkit.emulator.gate.gate import Call
+from rocketmq_testkit.emulator.gate.call import Call
 from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, GetMinOffset
 

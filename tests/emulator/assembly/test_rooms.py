@@ -6,7 +6,9 @@ import pytest
 from engine_world import World
 from rocketmq_testkit.emulator.assembly.durable import joined_durables
 from rocketmq_testkit.emulator.assembly.listeners import Listeners
+from rocketmq_testkit.emulator.assembly.room import Room, joined_timers
 from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
+from rocketmq_testkit.emulator.topic.room import TopicRoom
 
 
 class Offsets:
@@ -42,6 +44,15 @@ def test_second_durable_service_of_a_field_is_rejected() -> None:
     text = "timer: state of Offsets and OtherOffsets; a field of ServiceState has one durable service"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         joined_durables({"timer": Offsets()}, {"timer": OtherOffsets()})
+
+
+def test_second_room_with_timers_of_a_kind_is_rejected() -> None:
+    """Two rooms that declare one kind of timers are an error that names both."""
+    first, second = Room(timer_kinds=["revive"]), TopicRoom(topics=None, timer_kinds=["timer", "revive"])  # type: ignore[arg-type]  # no topic is read
+    assert joined_timers(first, Room()) == {"revive": first}
+    text = "revive: timers of Room and TopicRoom; a kind of timers belongs to one room"
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        joined_timers(first, second)
 
 
 def test_second_watcher_of_a_topic_is_rejected(world: World) -> None:

@@ -5,8 +5,8 @@ from engine_world import World, make_world
 from rocketmq_testkit.emulator.client import pending_responses
 from rocketmq_testkit.emulator.client.pending_responses import PendingResponse, ResponseKind
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.gate.call import GRPC_CHANNEL
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, RequestDirectConsumption, ServerRequest
-from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation

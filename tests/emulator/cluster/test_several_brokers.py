@@ -7,8 +7,8 @@ from engine_world import START_MS, AnyResult, bodies, messages_of
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
+from rocketmq_testkit.emulator.gate.call import Node
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
-from rocketmq_testkit.emulator.gate.gate import Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import Heartbeat

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from prepared_past import NOON_MS, absent_group, connected, copy_of, message_of, prepared_history, prepared_inspection
-from rocketmq_testkit.emulator.explanation.explanation import MessageHistory
 from rocketmq_testkit.emulator.explanation.group_history import for_group
+from rocketmq_testkit.emulator.explanation.message_history import MessageHistory
 from rocketmq_testkit.emulator.explanation.scene import Scene
 from rocketmq_testkit.emulator.explanation.timeline import history_of
 from rocketmq_testkit.emulator.history.deleted_groups import DeletedGroups, GroupDeletion

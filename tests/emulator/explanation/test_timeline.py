@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from prepared_past import HOST, NOON_MS, connected, copy_of, message_of, prepared_history, prepared_inspection
-from rocketmq_testkit.emulator.explanation.explanation import MessageHistory
+from rocketmq_testkit.emulator.explanation.message_history import MessageHistory
 from rocketmq_testkit.emulator.explanation.timeline import history_of, history_of_unknown
 from rocketmq_testkit.emulator.history.events import Firing, LostMessage, RecordedEvent, RefusedRequest
 from rocketmq_testkit.emulator.history.record_kind import RecordKind

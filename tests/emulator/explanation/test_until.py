@@ -7,7 +7,8 @@ import pytest
 from engine_world import World, make_world
 from inspected import look
 from rocketmq_testkit.emulator.explanation.explain import Explainer
-from rocketmq_testkit.emulator.explanation.explanation import Action, Explanation
+from rocketmq_testkit.emulator.explanation.explanation import Explanation
+from rocketmq_testkit.emulator.explanation.facts import Action
 from rocketmq_testkit.emulator.explanation.reason import Reason
 from rocketmq_testkit.emulator.operations.clients import Heartbeat, LockBatchMq, MessageQueue
 from rocketmq_testkit.emulator.operations.send import SendMessageBack

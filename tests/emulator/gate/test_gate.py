@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine, raise_bug
+from rocketmq_testkit.emulator.gate.call import Call, Channel, Node, Outcome
 from rocketmq_testkit.emulator.gate.effects import CloseConnection, NotifyConsumerIdsChanged
-from rocketmq_testkit.emulator.gate.gate import Call, Channel, Gate, GateListeners, Node, Outcome
+from rocketmq_testkit.emulator.gate.gate import Gate, GateListeners
 from rocketmq_testkit.emulator.gate.journal import Journal
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode

@@ -10,8 +10,8 @@ from extremes import exchange, odd_bodies, odd_exts, usual_body, usual_ext
 from journal_walk import walk
 from remoting_world import Port, create
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
+from rocketmq_testkit.emulator.gate.call import Outcome
 from rocketmq_testkit.emulator.gate.effects import Effect, NotifyConsumerIdsChanged, PushReplyMessage
-from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.gate.journal import BACKLOG, NEWEST, Journal
 from rocketmq_testkit.emulator.gate.journal_blocks import BLOCK_ENTRIES, BLOCK_WEIGHT, Block
 from rocketmq_testkit.emulator.gate.journal_entry import JournalEntry

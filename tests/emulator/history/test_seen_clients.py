@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from engine_world import World
-from rocketmq_testkit.emulator.gate.gate import GRPC_CHANNEL
+from rocketmq_testkit.emulator.gate.call import GRPC_CHANNEL
 from rocketmq_testkit.emulator.history.seen_clients import SeenClient, SeenClients
 
 C1 = SeenClient("c1", "JAVA", "V5_3_3", "10.0.0.1:1")

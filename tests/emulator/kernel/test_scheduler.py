@@ -119,7 +119,7 @@ def test_the_host_is_notified_of_a_new_timer_due_before_all_others() -> None:
     """The host is notified of a new timer that is due before all others, and of no other timer."""
     scheduler = Scheduler()
     calls: list[int | None] = []
-    scheduler.on_earlier = lambda: calls.append(scheduler.next_deadline_ms())
+    scheduler.report_earlier(lambda: calls.append(scheduler.next_deadline_ms()))
     scheduler.call_at(100, lambda: None, "t")
     scheduler.call_at(200, lambda: None, "t")
     scheduler.call_at(50, lambda: None, "t")

@@ -2,7 +2,7 @@
 
 import pytest
 from engine_world import World, make_world, refused
-from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
+from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, EngineListeners
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import SYS_TRANSACTION_COMMIT, SYS_TRANSACTION_ROLLBACK
@@ -373,7 +373,12 @@ def test_listeners_are_called_when_the_pools_of_a_broker_may_have_become_active_
     """A change of keys, a new run and a graceful shutdown call the listeners, which then read the new state."""
     world = make_world(enable_shutdown_gracefully=True, shutdown_wait_time_seconds=5)
     seen: list[bool] = []
-    world.engine.pools_changed_listeners.append(lambda: seen.append(world.broker.request_pools.is_active))
+    listeners = EngineListeners(
+        pools_changed=lambda: seen.append(world.broker.request_pools.is_active),
+        leases_extended=lambda ms: None,
+        broker_stopped=lambda broker: None,
+    )
+    world.engine.listen(listeners)
     update_config(world, requestTimes="send=5")
     world.engine.restart()
     assert seen == [True, True]

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig, NamesrvConfig
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
+from rocketmq_testkit.emulator.gate.call import Node
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
-from rocketmq_testkit.emulator.gate.gate import Node
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Operation, Result
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
@@ -193,6 +193,7 @@ WIRING = frozenset(
         "_on_configured",
         "_on_pools_changed",
         "_scheduler",
+        "_topic_room",
         "interference",
         "replication",
         "responses",

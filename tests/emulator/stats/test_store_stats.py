@@ -1,5 +1,7 @@
 """Store statistics of a broker, and the time spans of its rates."""
 
+from functools import partial
+
 import pytest
 from engine_world import World
 from rocketmq_testkit.emulator.config import BrokerConfig
@@ -13,7 +15,7 @@ MIDNIGHT = 20_000 * DAY_MS
 
 def store_stats(now_ms: int) -> StoreStats:
     """Create the counters of a broker that starts now."""
-    return StoreStats(now_ms, BrokerStats(BrokerConfig(), now_ms))
+    return StoreStats(now_ms, partial(BrokerStats, BrokerConfig(), now_ms))
 
 
 def test_a_rate_is_empty_until_its_time_span_is_sampled() -> None:

@@ -1,6 +1,7 @@
 """Tallies: the number of their entries is bounded, and no event is lost."""
 
 from collections import Counter
+from functools import partial
 
 import pytest
 from rocketmq_testkit.emulator.config import BrokerConfig
@@ -37,7 +38,7 @@ def test_full_tally_is_settled_before_it_gets_another_kind() -> None:
 
 def test_tallies_of_a_broker_stay_bounded_within_a_second() -> None:
     """Many kinds of events before the next sample. All totals are right afterwards."""
-    store = StoreStats(0, BrokerStats(BrokerConfig(), 0))
+    store = StoreStats(0, partial(BrokerStats, BrokerConfig(), 0))
     by_name = store.by_name
     for size in range(1, KINDS + 1):
         store.tally["orders", size] += 1

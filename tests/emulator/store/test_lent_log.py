@@ -6,7 +6,8 @@ from struct import pack
 
 import pytest
 from rocketmq_testkit.emulator.store.commit_log import CommitLog
-from rocketmq_testkit.emulator.store.lent_log import LentLog, LentSegment, lend_segments
+from rocketmq_testkit.emulator.store.lent_log import LentLog, lend_segments
+from rocketmq_testkit.emulator.store.lent_segment import LentSegment
 
 SEGMENT_BYTES, MAX_BYTES = 1_000, 4_000
 

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 import observations as obs
+from rocketmq_testkit.emulator.gate.call import Outcome
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, Effect
-from rocketmq_testkit.emulator.gate.gate import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.stored_record import Record, decode
 from rocketmq_testkit.emulator.operations.base import NoResponse

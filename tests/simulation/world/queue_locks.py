@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 import observations as obs
-from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.gate.call import Outcome
 from rocketmq_testkit.emulator.operations.clients import LockBatchMq, LockBatchResult, MessageQueue, UnlockBatchMq
 from simulated_client import Client
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.gate.call import Outcome
 from simulated_client import Client
 
 OnAnswer = Callable[[Outcome, bool], None]

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 import observations as obs
-from rocketmq_testkit.emulator.gate.gate import Outcome
+from rocketmq_testkit.emulator.gate.call import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.send import RecallMessage, SendMessage, SendResult
