@@ -82,7 +82,7 @@ class Replica:
                 max(self._lags_ms),
                 caught_up=lambda: self.master.sync_replication.slave_caught_up(),
             )
-        master.replicate_to(self._receiver)
+        master.replication.begin(self._receiver)
         self._truncations_before = len(master.log.truncations), len(slave.log.truncations)
         self.master.sync_replication.slave_caught_up()
 
@@ -101,7 +101,7 @@ class Replica:
         """Stop replication: one of the two has stopped or lost its connections."""
         master, slave = self.master.store, self.slave.store
         if self._receiver is not None:
-            master.end_replication_to(self._receiver)
+            master.replication.end(self._receiver)
             if isinstance(self._receiver, LateReplication):
                 self._receiver.stop()
             self._receiver = None

@@ -28,7 +28,7 @@ from .commit_log import CommitLog
 from .consume_queue import BatchConsumeQueue, ConsumeQueue, appending_batches_of, messages_in_record
 from .disk import Disk
 from .flush import FlushPosition
-from .record_receiver import RecordReceiver
+from .replication import Replication
 from .store_time_index import StoreTimeIndex
 from .tags_code import SHORT_TAG, code_of_short_tag, tags_code_of
 
@@ -97,8 +97,8 @@ class MessageStore:
         self._trim_reason = TrimReason.LIMIT
         self.full_files: list[Callable[[], None]] = []
         """Called each time a segment of the log becomes full."""
-        self._slave_stores: list[RecordReceiver] = []
-        """Stores of slaves, to which every record is replicated."""
+        self.replication = Replication()
+        self._receivers = self.replication.receivers
         self._lost_from: int | None = None
         """The offset from which a power loss removes all records while a fault loses flushes, else None."""
         self.is_slave = not config.is_master
@@ -250,8 +250,8 @@ class MessageStore:
             text,
         )
         log.append(record)
-        if self._slave_stores:
-            self._replicate(record, tags_code)
+        if self._receivers:
+            self.replication.replicate(record, tags_code)
         stats = self.stats
         if now >= stats.next_sample_ms:
             stats.catch_up(now)
@@ -277,23 +277,6 @@ class MessageStore:
     def is_hooked(self) -> bool:
         """True if a hook gets each message."""
         return bool(self._hooks)
-
-    def replicate_to(self, slave_store: RecordReceiver) -> None:
-        """Replicate every record to the store of a slave from now on."""
-        self._slave_stores.append(slave_store)
-
-    def end_replication_to(self, slave_store: RecordReceiver) -> None:
-        """End the effect of `replicate_to`."""
-        self._slave_stores.remove(slave_store)
-
-    @property
-    def slaves_in_sync(self) -> int:
-        """The number of connected slaves that have all records."""
-        return sum(slave_store.has_all_records for slave_store in self._slave_stores)
-
-    def _replicate(self, record: bytes, tags_code: int) -> None:
-        for slave_store in self._slave_stores:
-            slave_store.replicate(record, tags_code)
 
     def append_part(self, message: MessageToStore) -> StoredPosition:
         """Store one message of a batch."""
@@ -380,9 +363,7 @@ class MessageStore:
         self.log.append(block)
         self.stats.count_stored(whole.topic, len(copies), len(block), self._scheduler.now_ms)
         queue.extend(physical_offsets, sizes, tags_codes)
-        for slave_store in self._slave_stores:
-            for at, size, tags_code in zip(physical_offsets, sizes, tags_codes, strict=True):
-                slave_store.replicate(block[at - physical_offsets[0] : at - physical_offsets[0] + size], tags_code)
+        self.replication.replicate_block(block, physical_offsets, sizes, tags_codes)
 
     def replicate(self, record: bytes, tags_code: int) -> None:
         """Store a record replicated from the master, and call the arrival listeners.
@@ -563,26 +544,13 @@ class MessageStore:
         return records.store_timestamp(segment, at)
 
     def search(self, topic: str, queue_id: int, timestamp: int, *, upper: bool) -> int:
-        """Find the offset at a store timestamp, with upstream's boundaries (ConsumeQueue.binarySearchInQueueByTime).
-
-        Lower: the first message at or after it, the end of the queue if all are older. Upper: the last message at or
-        before it, 0 if all are newer. In a queue of batches both return the first message of a record: of the first
-        record at or after the time, or of the last one (BatchConsumeQueue.getOffsetInQueueByTime).
-        """
+        """Find the offset at a store timestamp, with the boundaries of `StoreTimeIndex.search`."""
         queue = self.queues.get((topic, queue_id))
         if queue is None:
             self.note_empty_read(topic, queue_id)
             return 0
-        if not queue.physical:
-            return 0
-        end = queue.max_offset
-        if isinstance(queue, BatchConsumeQueue):
-            upper, end = False, queue.first_unit_of_record(end - 1)
         stored_at = partial(self.store_timestamp, queue)
-        found = min(self._time_index.first_stored(queue, timestamp, after=upper, stored_at=stored_at), end)
-        if not upper:
-            return found
-        return found - 1 if found > queue.first else 0
+        return self._time_index.search(queue, timestamp, upper=upper, stored_at=stored_at)
 
     def queues_of(self, topic: str) -> Iterator[ConsumeQueue]:
         """Return the consume queues of a topic that contain or contained messages."""

@@ -8,7 +8,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
-from .consume_queue import ConsumeQueue
+from .consume_queue import BatchConsumeQueue, ConsumeQueue
 
 
 class StoreTimeIndex:
@@ -62,6 +62,24 @@ class StoreTimeIndex:
         """True if the result of `first_offset_at` cannot be before the first known offset."""
         times = self._times
         return bool(times) and (time_ms > times[0] or (after and time_ms == times[0]))
+
+    def search(self, queue: ConsumeQueue, time_ms: int, *, upper: bool, stored_at: Callable[[int], int]) -> int:
+        """Return the offset in a queue at a time, with upstream's boundaries (ConsumeQueue.binarySearchInQueueByTime).
+
+        Lower: the first message at or after it, the end of the queue if all are older. Upper: the last message at or
+        before it, 0 if all are newer. In a queue of batches both return the first message of a record: of the first
+        record at or after the time, or of the last one (BatchConsumeQueue.getOffsetInQueueByTime). 0 for an empty
+        queue. `stored_at` as in `first_stored`.
+        """
+        if not queue.physical:
+            return 0
+        end = queue.max_offset
+        if isinstance(queue, BatchConsumeQueue):
+            upper, end = False, queue.first_unit_of_record(end - 1)
+        found = min(self.first_stored(queue, time_ms, after=upper, stored_at=stored_at), end)
+        if not upper:
+            return found
+        return found - 1 if found > queue.first else 0
 
     def first_stored(self, queue: ConsumeQueue, time_ms: int, *, after: bool, stored_at: Callable[[int], int]) -> int:
         """Return the offset of the first unit of a queue stored at or after a time (`after`: only after), or the end.

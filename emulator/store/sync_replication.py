@@ -92,5 +92,5 @@ class SyncReplication:
 
     @property
     def _enough(self) -> bool:
-        in_sync = self._store.slaves_in_sync
+        in_sync = self._store.replication.in_sync
         return 1 + in_sync >= self._config.in_sync_replicas
