@@ -1,5 +1,6 @@
 """The services on the real transport: calls of grpcio and of the official Python SDK over a socket."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from time import monotonic, sleep
 from typing import Any
@@ -32,6 +33,16 @@ def emulator() -> Iterator[Emulator]:
 def client(emulator: Emulator) -> Iterator[GrpcClient]:
     with GrpcClient(open_channel(emulator.endpoint)) as client:
         yield client
+
+
+@pytest.fixture
+def main_loop() -> Iterator[None]:
+    """The loop of this thread, which the Python SDK asks for: `asyncio.run` of an earlier test leaves none."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 def receive(client: GrpcClient, request: sv.ReceiveMessageRequest, deadline: float = 10) -> Any:
@@ -100,6 +111,7 @@ def test_a_cancelled_poll_takes_no_message(emulator: Emulator, client: GrpcClien
     assert [frame.message.body for frame in following if frame.HasField("message")] == [b"only"]
 
 
+@pytest.mark.usefixtures("main_loop")
 def test_sdk_consumers_that_receive_before_their_settings_get_messages(emulator: Emulator) -> None:
     """Consumers of the official SDK that receive before the response to their settings get the sent messages."""
     emulator.topic("again", queues=2)
