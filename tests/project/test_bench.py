@@ -240,8 +240,8 @@ def test_a_reason_has_the_figures_of_both_runs(bench: Any) -> None:
     rates, processor_times, others, newer = bench.goals.text(recorded).split("\n\n")
     first = cells_of(rates)[0]
     assert first[:4] == ["Java remoting, send, 1 thread", "1.5", "0.50", "1.00"]
-    assert "300 / 150 µs of the client and 200 / 100 µs of the server" in first[4]
-    assert "allows 333 / 333 µs" in first[4]
+    assert "300 / 150 µs in the client, 200 / 100 µs in the server" in first[4]
+    assert "goal 333 / 333 µs" in first[4]
     assert cells_of(processor_times)[0][:7] == [first[0], "0.33", "0.50", "0.25", "132 / 132", "-", "-"]
     assert cells_of(others)[0][1:] == ["3", "-", "-", "-", ""]
     assert newer == "A dash marks a figure whose measurement is newer than these runs.\n"
