@@ -38,6 +38,26 @@ def command_under_test() -> str:
 
 
 COMMAND = command_under_test()
+
+
+@contextmanager
+def interruptible(*words: str) -> Iterator[subprocess.Popen[str]]:
+    """Yield a process of the command that a SIGINT interrupts, with pipes for its output. It ends with the block."""
+    process = subprocess.Popen(
+        [COMMAND, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell starts background jobs with an ignored SIGINT, which the command would inherit from the tests.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
 """The installed command or, in the stage `executable`, the executable."""
 IS_EXECUTABLE = COMMAND != INSTALLED
 ANY_PORTS = ["--namesrv-port", "0", "--broker-port", "0", "--grpc-port", "0", "--control-port", "0"]

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rocketmq import ClientConfiguration, Credentials, Message, Producer, TransactionChecker, TransactionResolution
+from rocketmq import ClientConfiguration, Credentials, Message, Producer, TransactionResolution
+from transaction_checks import checker
 
 TOPIC = "orders"
 REQUEST_SECONDS = 20
@@ -55,14 +56,8 @@ class Shop:
 
     def start(self) -> None:
         """Start a producer."""
-        shop = self
-
-        class Checker(TransactionChecker):  # type: ignore[misc]  # the SDK has no types
-            def check(self, received: Any) -> Any:
-                return shop.resolution(next(iter(received.keys)))
-
         configuration = ClientConfiguration(self._endpoint, Credentials(), request_timeout=REQUEST_SECONDS)
-        producer = Producer(configuration, [TOPIC], checker=Checker())
+        producer = Producer(configuration, [TOPIC], checker=checker(self.resolution))
         producer.startup()
         self._producers.append(producer)
 

@@ -4,9 +4,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
-from rocketmq import Producer, TransactionChecker, TransactionResolution
+from rocketmq import Producer, TransactionResolution
 from rocketmq_testkit import Emulator
 from sdk_worker import configuration, message
+from transaction_checks import checker
 
 PATIENCE_S = 20
 """The timeout of requests (s). With a shorter one the SDK can start without a route."""
@@ -27,13 +28,7 @@ class Shop(ABC):
 
     def start(self) -> None:
         """Start a producer, and wait until the broker can send checks to it."""
-        shop = self
-
-        class Checker(TransactionChecker):  # type: ignore[misc]  # the SDK has no types
-            def check(self, received: Any) -> Any:
-                return shop.resolution(next(iter(received.keys)))
-
-        producer = Producer(configuration(self._emulator, PATIENCE_S), ["orders"], checker=Checker())
+        producer = Producer(configuration(self._emulator, PATIENCE_S), ["orders"], checker=checker(self.resolution))
         producer.startup()
         self._emulator.wait_for_producer("orders")
         self._producers.append(producer)

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from rocketmq import Producer, TransactionChecker, TransactionResolution
+from rocketmq import Producer, TransactionResolution
 from rocketmq_testkit import Emulator, faults
 from sdk_worker import configuration, message
+from transaction_checks import checker
 
 
 class Broken:
@@ -14,13 +15,7 @@ class Broken:
 
     def __init__(self, emulator: Emulator) -> None:
         self.accepted: set[str] = set()
-        shop = self
-
-        class Checker(TransactionChecker):  # type: ignore[misc]  # the SDK has no types
-            def check(self, received: Any) -> Any:
-                return shop.resolution(next(iter(received.keys)))
-
-        self.producer = Producer(configuration(emulator), ["orders"], checker=Checker())
+        self.producer = Producer(configuration(emulator), ["orders"], checker=checker(self.resolution))
 
     def resolution(self, order: str) -> Any:
         return TransactionResolution.COMMIT
