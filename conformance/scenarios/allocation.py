@@ -96,7 +96,7 @@ def avg_allocation_assigns_consecutive_queues_evenly(s: ScenarioContext) -> None
     allocations={"AVG_BY_CIRCLE"},
 )
 def avg_by_circle_allocation_assigns_queues_in_turn(s: ScenarioContext) -> None:
-    """AVG_BY_CIRCLE assigns the queues to the consumers in turn, and begins again with the first consumer."""
+    """AVG_BY_CIRCLE assigns one queue to each consumer, and begins again with the first one."""
     _note_sorted_divisions(s, "AVG_BY_CIRCLE")
 
 

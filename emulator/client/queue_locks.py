@@ -73,7 +73,7 @@ class QueueLocks:
                     yield group, queue, owner, since + LOCK_MAX_LIVE_MS
 
     def owner(self, group: str, queue: MessageQueue) -> str | None:
-        """Return the client id that locked a queue last, also if the lock has expired; None if nobody did."""
+        """Return the client id that locked a queue last, also if the lock has expired; None without a lock."""
         held = self._held.get(group, {}).get(queue)
         return None if held is None else held[0]
 

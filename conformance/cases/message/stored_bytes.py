@@ -12,7 +12,7 @@ from ...helpers.transactions import COMMIT, transacting
 
 
 def _born_at(message: ReceivedMessage, ends: dict[str, RemotingClient]) -> str:
-    """Return the name of the connection with a message's born host; `broker` if the broker made it, else `nobody`."""
+    """Return the connection that has a message's born host, `broker` for the broker, or `nobody` for another host."""
     if message.born_host == message.store_host:
         return "broker"
     return next((name for name, each in ends.items() if each.local_address[1] == message.born_host[1]), "nobody")
