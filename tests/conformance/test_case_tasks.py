@@ -41,10 +41,13 @@ class Costly(EmulatorTarget):
 
 
 class Lines:
-    """Cases that record, by name, the name server of each run."""
+    """Cases that record, by name, the deployment of each run.
+
+    An address would not tell deployments apart: the port of one that has ended may be given to a later one.
+    """
 
     def __init__(self) -> None:
-        self.seen: dict[str, list[str]] = {}
+        self.seen: dict[str, list[Deployment]] = {}
 
     def case(self, name: str, *, fails: int = 0, tidy: bool = True, settings: Mapping[str, str] | None = None) -> Case:
         """Return a case whose first `fails` runs fail."""
@@ -52,7 +55,7 @@ class Lines:
         def run(t: RemotingContext) -> None:
             """A broker is available."""
             runs = self.seen.setdefault(name, [])
-            runs.append(t.deployment.access.namesrv)
+            runs.append(t.deployment)
             t.note("code", t.send(t.topic()).code)
             if len(runs) <= fails:
                 raise ValueError("too slow")
