@@ -177,7 +177,7 @@ def encrypted(certificate: str, alpn: str, inner: Callable[[], Protocol]) -> Cal
     def log(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    return lambda: TlsConnection(context, inner(), log, lambda: None, log)
+    return lambda: TlsConnection(context, inner(), log, lambda: None, handshake_failed=log)
 
 
 def main() -> None:

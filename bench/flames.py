@@ -66,7 +66,7 @@ def rooms(stacks: str) -> Counter[str]:
     return found
 
 
-def sample(sampler: str, server: Server, kind: str, seconds: float, path: Path) -> None:
+def sample(sampler: str, server: Server, kind: str, seconds: float, *, path: Path) -> None:
     """Write the samples of a server as `kind`, a format of py-spy. Raises NoSampler."""
     (pid,) = server.pids
     words = [sampler, "record", "--pid", str(pid), "--rate", str(RATE), "--duration", str(max(1, round(seconds)))]
@@ -108,8 +108,8 @@ def draw(sampler: str, row: Row, seconds: float, graph: Path) -> tuple[float, Co
         working = thread.submit(run)
         try:
             raw = Path(folder) / "stacks"
-            sample(sampler, server, "flamegraph", seconds, graph)
-            sample(sampler, server, "raw", seconds, raw)
+            sample(sampler, server, "flamegraph", seconds, path=graph)
+            sample(sampler, server, "raw", seconds, path=raw)
             graph.write_text(without_folders(graph.read_text(encoding="utf-8")), encoding="utf-8")
         finally:
             ended.set()

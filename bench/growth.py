@@ -277,6 +277,7 @@ def measure(
     few: AnyWorld,
     many: AnyWorld,
     only: str,
+    *,
     quick: bool,
 ) -> Iterator[Row]:
     """Measure some rows, alternating between the emulators so that other load affects both."""
@@ -318,15 +319,15 @@ def all_rows(only: str, quick: bool) -> Iterator[Row]:
     factor = 100 if quick else 1
     rows = ROWS + reads_and_batches.ROWS
     if any(only in name for name, _ in rows):
-        yield from measure(rows, empty(), full(factor), only, quick)
+        yield from measure(rows, empty(), full(factor), only, quick=quick)
     if any(only in name for name, _ in parked.ROWS):
-        yield from measure(parked.ROWS, parked.empty_of_parked(), parked.full_of_parked(factor), only, quick)
+        yield from measure(parked.ROWS, parked.empty_of_parked(), parked.full_of_parked(factor), only, quick=quick)
     if any(only in name for name, _ in crowd.ROWS):
-        yield from measure(crowd.ROWS, crowd.few(), crowd.many(factor), only, quick)
+        yield from measure(crowd.ROWS, crowd.few(), crowd.many(factor), only, quick=quick)
     if any(only in name for name, _ in with_slaves.ROWS):
-        yield from measure(with_slaves.ROWS, with_slaves.empty(), with_slaves.full(factor), only, quick)
+        yield from measure(with_slaves.ROWS, with_slaves.empty(), with_slaves.full(factor), only, quick=quick)
     if any(only in name for name, _ in special_topics.ROWS):
-        yield from measure(special_topics.ROWS, special_topics.empty(), special_topics.full(factor), only, quick)
+        yield from measure(special_topics.ROWS, special_topics.empty(), special_topics.full(factor), only, quick=quick)
     yield from measure_together(factor, only)
 
 

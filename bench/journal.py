@@ -32,7 +32,7 @@ STEPS = 2_000
 class NoJournal(Journal):
     """A journal that writes nothing."""
 
-    def responded(
+    def responded(  # noqa: PLR0917 - the signature of the class it derives from
         self, now_ms: int, node: str, call: Call, operation: Operation, outcome: Result | EngineError
     ) -> None:
         """Write nothing."""

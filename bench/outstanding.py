@@ -117,7 +117,7 @@ def remoting_pop(outstanding: int, clients: Clients) -> Work:
             if not received:
                 raise RuntimeError(f"no message is left: {found}")
             acks = [
-                (ack_request(TOPIC, GROUP, handle, each.queue_offset, each.queue_id)[1], b"")
+                (ack_request(TOPIC, GROUP, handle, each.queue_offset, queue=each.queue_id)[1], b"")
                 for each in received
                 for handle in [built_handle(each, found.ext_fields or {}, "broker-a")]
             ]

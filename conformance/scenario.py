@@ -100,7 +100,7 @@ class Scenario:
 F = TypeVar("F", bound=Callable[..., None])
 
 
-def scenario(
+def scenario(  # noqa: PLR0913 - the conditions of a scenario
     source: str,
     *,
     verbs: Collection[str] = (),

@@ -43,10 +43,10 @@ def test_consumers_that_join_and_leave_do_not_disturb_a_stream(spark_rocketmq: S
         for member in members:
             consumed.extend(member.take())
 
-    with Member(emulator, "shop", "orders", QUEUES, "first") as first:
+    with Member(emulator, "shop", "orders", QUEUES, name="first") as first:
         first.rebalance(1)
         step(0, first)
-        with Member(emulator, "shop", "orders", QUEUES, "second") as second:
+        with Member(emulator, "shop", "orders", QUEUES, name="second") as second:
             first.rebalance(2)
             second.rebalance(2)
             step(1, first, second)
@@ -109,7 +109,7 @@ def test_an_aggregation_between_topics_loses_nothing(spark_rocketmq: SparkRocket
             happens()
     finally:
         spark_rocketmq.spark.streams.removeListener(listener)
-    with Member(emulator, "billing", "totals", 2, "biller") as biller:
+    with Member(emulator, "billing", "totals", 2, name="biller") as biller:
         biller.rebalance(1)
         counts = [json.loads(body) for body in biller.take()]
 

@@ -41,7 +41,7 @@ def by_queue(messages: list[Message]) -> dict[int, list[str]]:
 def test_a_paced_message_waits_until_it_is_due() -> None:
     """A paced message waits for its distance from the first one, divided by the speed; due ones are sent together."""
     clock = FakeClock()
-    pace = Pace(5_000_000, 1002.0, 2.0, lambda: clock.now, clock.sleep)
+    pace = Pace(5_000_000, 1002.0, 2.0, lambda: clock.now, sleep=clock.sleep)
     dues_us = [5_000_000, 5_000_000, 7_000_000, 7_100_000]
     assert pace.wait(dues_us, 0) == 2
     assert pace.wait(dues_us, 2) == 3
@@ -53,7 +53,7 @@ def test_a_paced_message_waits_until_it_is_due() -> None:
 
 def test_without_a_speed_all_messages_are_due_at_once() -> None:
     clock = FakeClock()
-    pace = Pace(0, 0.0, None, lambda: clock.now, clock.sleep)
+    pace = Pace(0, 0.0, None, lambda: clock.now, sleep=clock.sleep)
     assert pace.wait([1, 9_000_000], 0) == 2
     assert (clock.slept, pace.late_s) == ([], 0.0)
 

@@ -89,7 +89,7 @@ def connect(server: PostgreSQLExecutor, database: str) -> "psycopg.Connection":
     return psycopg.connect(host=server.host, port=server.port, user=server.user, dbname=database)
 
 
-def fill(host: str, port: int, user: str, dbname: str, password: str | None, **_options: bool) -> None:
+def fill(host: str, port: int, user: str, dbname: str, *, password: str | None, **_options: bool) -> None:
     """Store the messages in a table of a database."""
     with psycopg.connect(host=host, port=port, user=user, dbname=dbname, password=password) as connection:
         connection.execute("CREATE TABLE orders (id serial PRIMARY KEY, body bytea)")

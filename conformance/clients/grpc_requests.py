@@ -91,7 +91,7 @@ def message(
     )
 
 
-def receive(
+def receive(  # noqa: PLR0913 - the fields of a request
     topic: str,
     group: str,
     *,

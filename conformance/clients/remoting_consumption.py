@@ -15,7 +15,7 @@ SUSPEND, SUBSCRIPTION, COMMIT = 0x2, 0x4, 0x1
 """Bits of a pull's sysFlag."""
 
 
-def pull_fields(
+def pull_fields(  # noqa: PLR0913 - the fields of a request
     topic: str,
     group: str,
     queue: int = 0,
@@ -51,7 +51,7 @@ def pull_request(topic: str, group: str, queue: int = 0, offset: int = 0, **more
     return request(RequestCode.PULL_MESSAGE, pull_fields(topic, group, queue, offset, **more))
 
 
-def pop_fields(
+def pop_fields(  # noqa: PLR0913 - the fields of a request
     topic: str,
     group: str,
     *,
@@ -94,9 +94,11 @@ def pop_request(topic: str, group: str, **more: Any) -> Request:
     return request(RequestCode.POP_MESSAGE, pop_fields(topic, group, **more))
 
 
-def ack_request(topic: str, group: str, handle: str | None, offset: int, queue: int = 0, **fields: object) -> Request:
+def ack_request(
+    topic: str, group: str, handle: str | None, offset: int, *, queue: int = 0, **fields: object
+) -> Request:
     """Acknowledge by receipt handle (a message's POP_CK property)."""
-    return request(RequestCode.ACK_MESSAGE, {**_receipt(topic, group, handle, offset, queue), **fields})
+    return request(RequestCode.ACK_MESSAGE, {**_receipt(topic, group, handle, offset, queue=queue), **fields})
 
 
 def batch_ack_request(broker_name: str, entries: Sequence[Mapping[str, object]]) -> Request:
@@ -122,10 +124,10 @@ def batch_ack_entry(topic: str, group: str, handle: str, offsets: Iterable[int])
 
 
 def change_request(
-    topic: str, group: str, handle: str | None, offset: int, invisible_ms: int, queue: int = 0, **fields: object
+    topic: str, group: str, handle: str | None, offset: int, *, invisible_ms: int, queue: int = 0, **fields: object
 ) -> Request:
     """Change the invisible duration of a message by its receipt handle."""
-    ext = {**_receipt(topic, group, handle, offset, queue), "invisibleTime": invisible_ms, **fields}
+    ext = {**_receipt(topic, group, handle, offset, queue=queue), "invisibleTime": invisible_ms, **fields}
     return request(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, ext)
 
 
@@ -141,5 +143,5 @@ def committed_request(topic: str, group: str, queue: int = 0, **fields: object) 
     return request(RequestCode.QUERY_CONSUMER_OFFSET, ext)
 
 
-def _receipt(topic: str, group: str, handle: str | None, offset: int, queue: int) -> dict[str, object]:
+def _receipt(topic: str, group: str, handle: str | None, offset: int, *, queue: int) -> dict[str, object]:
     return {"consumerGroup": group, "topic": topic, "queueId": queue, "extraInfo": handle, "offset": offset}

@@ -62,7 +62,7 @@ def unregister_request(client: str, *, group: str | None = None, producers: str 
 
 
 def lock_request(
-    client: str, group: str, topic: str, broker_name: str, queues: Iterable[int], *, unlock: bool = False
+    client: str, group: str, topic: str, broker_name: str, *, queues: Iterable[int], unlock: bool = False
 ) -> Request:
     """Lock queues of a topic for a client of a group, or release its locks."""
     members = [{"topic": topic, "brokerName": broker_name, "queueId": queue} for queue in queues]
@@ -71,7 +71,7 @@ def lock_request(
 
 
 def assignment_request(
-    topic: str, group: str, client: str, strategy: str = "AVG", model: str = "CLUSTERING", **members: object
+    topic: str, group: str, client: str, strategy: str = "AVG", *, model: str = "CLUSTERING", **members: object
 ) -> Request:
     """Query the queues of a topic that the broker assigns to a client."""
     body = {

@@ -284,7 +284,7 @@ class CaseContext(Closeable):
         return response
 
     def note_arrival(
-        self, pending: Pending, watch: "Stopwatch", low: float, high: float, code: int | None = None
+        self, pending: Pending, watch: "Stopwatch", low: float, high: float, *, code: int | None = None
     ) -> None:
         """Note the response to a waiting request, and whether it came between `low` and `high` seconds."""
         self.note("answer", self.arrival(pending), code)

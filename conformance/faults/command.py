@@ -48,7 +48,7 @@ def _record(sdk: str, situations: Sequence[Situation], record: Record, times: in
                 complaints.append(str(failure))
                 continue
             print(f"{sdk}: {each.kind}: {cell.form()}{'' if cell == recorded else ' (new)'}", flush=True)
-            record.put(sdk, run.hello, f"{datetime.now(UTC):%Y-%m-%d}", each.kind, cell)
+            record.put(sdk, run.hello, f"{datetime.now(UTC):%Y-%m-%d}", each.kind, cell=cell)
     return complaints
 
 

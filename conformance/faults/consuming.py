@@ -39,7 +39,7 @@ def consume(world: World, situation: Situation) -> Reaction:
             return bool(arrived)
 
         world.wait_until(is_delivered, DELIVERY_SECONDS)
-        settle(world, consumer, bodies, 2 + situation.count * situation.listener_ms / 1000, lambda: 0)
+        settle(world, consumer, bodies, 2 + situation.count * situation.listener_ms / 1000, wanted=lambda: 0)
     counts = deliveries(consumer, bodies)
     first = [next((n for n, each in enumerate(consumer.messages) if is_copy(each, one)), 0) for one in bodies]
     consumer.post_close()
@@ -68,7 +68,7 @@ def transaction(world: World, situation: Situation) -> Reaction:
         )
         arrived = world.wait_until(lambda: bool(deliveries(consumer, [content])[0]), DELIVERY_SECONDS)
         taken = time.monotonic() - begin
-        settle(world, consumer, [content], 1.5, lambda: 0)
+        settle(world, consumer, [content], 1.5, wanted=lambda: 0)
     world.driver.post("close", on=producer.name, bg=True)
     consumer.post_close()
     return Reaction(

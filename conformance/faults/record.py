@@ -33,7 +33,7 @@ class Record:
         """Return the kinds that were observed with an SDK."""
         return list(self._file(sdk)["cells"])
 
-    def put(self, sdk: str, hello: Fields, date: str, kind: str, cell: Cell) -> None:
+    def put(self, sdk: str, hello: Fields, date: str, kind: str, *, cell: Cell) -> None:
         """Set a cell, and write the file of its SDK. `hello` is that of its driver, empty if the driver never ran."""
         cells = {**self._file(sdk)["cells"], kind: cell.form()}
         about = hello or self.about(sdk)

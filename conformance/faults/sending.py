@@ -21,7 +21,7 @@ def send(world: World, situation: Situation) -> Reaction:
     producer = world.start_producer(world.ORDERS)
     _send_whole(producer, world.ORDERS, b"before", 0)
     with _watch(world) as watch, rule_of(world, situation):
-        reaction = _sent(world, situation, producer, watch, time.monotonic())
+        reaction = _sent(world, situation, producer, watch, begin=time.monotonic())
     world.driver.post("close", on=producer.name, bg=True)
     return reaction
 
@@ -37,7 +37,7 @@ def start(world: World, situation: Situation) -> Reaction:
             if error_of(reply) != NO_ERROR:
                 taken = None if reply is None else time.monotonic() - begin
                 return Reaction(error_of(reply), time_class(taken), None, None, 0, [0] * situation.count)
-            reaction = _sent(world, situation, Producer(driver, name, name), watch, begin)
+            reaction = _sent(world, situation, Producer(driver, name, name), watch, begin=begin)
         driver.post("close", on=name, bg=True)
     return reaction
 
@@ -50,17 +50,17 @@ def _watch(world: World) -> Iterator[Watch]:
         yield watch
 
 
-def _sent(world: World, situation: Situation, producer: Producer, watch: Watch, begin: float) -> Reaction:
+def _sent(world: World, situation: Situation, producer: Producer, watch: Watch, *, begin: float) -> Reaction:
     stem = world.new_name(situation.kind)
     bodies = [f"{stem}-{number}".encode() for number in range(situation.count)]
     stored_now = functools.partial(stored, world, world.ORDERS, bodies)
-    replies, taken = _replies(world, situation, producer, bodies, begin)
+    replies, taken = _replies(world, situation, producer, bodies, begin=begin)
     if situation.crashes:
         # Otherwise it depends on the machine whether the consumer gets the messages before the crash.
-        settle(world, world.consumer, bodies, 0, stored_now)
+        settle(world, world.consumer, bodies, 0, wanted=stored_now)
         for broker in world.emulator.brokers:
             world.emulator.crash(broker)
-    settle(world, world.consumer, bodies, situation.watch_s, stored_now, crashed=situation.crashes)
+    settle(world, world.consumer, bodies, situation.watch_s, wanted=stored_now, crashed=situation.crashes)
     single = situation.count == 1
     return Reaction(
         error=first_error(replies),
@@ -73,7 +73,7 @@ def _sent(world: World, situation: Situation, producer: Producer, watch: Watch, 
 
 
 def _replies(
-    world: World, situation: Situation, producer: Producer, bodies: list[bytes], begin: float
+    world: World, situation: Situation, producer: Producer, bodies: list[bytes], *, begin: float
 ) -> tuple[list[Fields | None], float | None]:
     """Send all messages. Returns the replies, and the time until the first error or the last reply."""
     pending: list[Future[Fields]] = []

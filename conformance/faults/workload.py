@@ -69,8 +69,8 @@ def settle(
     consumer: Consumer,
     bodies: list[bytes],
     least_s: float,
-    wanted: Callable[[], int],
     *,
+    wanted: Callable[[], int],
     crashed: bool = False,
 ) -> None:
     """Wait until the consumer has all that is stored, and nothing changes any more. `crashed`: see `deliveries`."""

@@ -37,7 +37,9 @@ _QUEUES = 2
 _QUEUE_MAX = 32
 
 
-def check(t: RemotingContext, group: str, topic: str, expression: str | None, kind: str | None = "SQL92") -> Response:
+def check(
+    t: RemotingContext, group: str, topic: str, expression: str | None, *, kind: str | None = "SQL92"
+) -> Response:
     """Make the broker check an expression."""
     data = {"topic": topic, "subString": expression, "expressionType": kind}
     body = {"clientId": "client", "group": group, "subscriptionData": data}
@@ -72,11 +74,11 @@ def note_outcomes(t: RemotingContext, *expressions: str) -> None:
             t.note(expression, refused(checked.remark))
             continue
         t.require(checked.code == 0, f"the broker did not accept {expression}: {checked}")
-        found = [_found(t, topic, group, queue, expression) for queue in range(_QUEUES)]
+        found = [_found(t, topic, group, queue, expression=expression) for queue in range(_QUEUES)]
         t.note(expression, matches(name for names in found for name in names))
 
 
-def _found(t: RemotingContext, topic: str, group: str, queue: int, expression: str) -> list[str]:
+def _found(t: RemotingContext, topic: str, group: str, queue: int, *, expression: str) -> list[str]:
     response = t.pull(topic, group, queue, expression=expression, type="SQL92", max_messages=_QUEUE_MAX)
     t.require(response.code in _PULLED, f"the pull with {expression} failed: {response}")
     return [message.body.decode() for message in response.messages]

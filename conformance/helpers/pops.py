@@ -108,7 +108,7 @@ class PopGroup:
 
     def ack(self, handle: str | None, offset: int, queue: int = 0) -> Response:
         """Acknowledge by receipt handle."""
-        return self.t.ack(self.topic, self.name, handle, offset, queue)
+        return self.t.ack(self.topic, self.name, handle, offset, queue=queue)
 
     def ack_all(self, response: Response) -> None:
         """Acknowledge every message of a pop."""
@@ -117,7 +117,7 @@ class PopGroup:
 
     def change(self, handle: str | None, offset: int, invisible_ms: int, queue: int = 0) -> Response:
         """Change the invisible duration of a message by its receipt handle."""
-        return self.t.change(self.topic, self.name, handle, offset, invisible_ms, queue)
+        return self.t.change(self.topic, self.name, handle, offset, invisible_ms=invisible_ms, queue=queue)
 
     def wait_for_copies(self, count: int = 1, *, v2: bool = False) -> list[ReceivedMessage]:
         """Wait until the retry topic has `count` messages, at most 30 s; return its messages.
@@ -219,7 +219,7 @@ def note_without(t: RemotingContext, code: int, ext: Mapping[str, object]) -> No
         t.note(f"no {name}", t.request(code, {key: value for key, value in ext.items() if key != name}))
 
 
-def records_since(t: RemotingContext, topic: str, queue: int, offset: int, mark: str) -> list[ReceivedMessage]:
+def records_since(t: RemotingContext, topic: str, queue: int, offset: int, *, mark: str) -> list[ReceivedMessage]:
     """Return the messages of a queue, from `offset` on, whose body contains `mark`.
 
     The mark is a name of the case, so that messages of other cases are left out.

@@ -31,7 +31,7 @@ def part(queue: int, broker: str, logic: int = 0, *, gen: int = 0, start: int = 
     }
 
 
-def make_static(
+def make_static(  # noqa: PLR0913 - the fields of a request
     t: CaseContext,
     topic: str,
     parts: Mapping[int, Sequence[Part]],

@@ -184,16 +184,16 @@ def _about(module: ModuleType) -> str:
 
 def _cases(module: ModuleType, records: RecordedOutcomes, tests: Sequence[str], *, links: bool = True) -> str:
     rows = [_row(case, [_note(case.id)], _seen(records, case.noun, {case.name: ""})) for case in cases_of(module)]
-    return _section(noun_of(module), module, rows, tests, links)
+    return _section(noun_of(module), module, rows, tests, links=links)
 
 
 def _stories(module: ModuleType, records: RecordedOutcomes, tests: Sequence[str], *, links: bool = True) -> str:
     rows = [_row_of_scenario(each, records) for each in scenarios_of(module)]
     title = noun_of(module) if links else f"scenarios of {noun_of(module)}"
-    return _section(title, module, rows, tests, links)
+    return _section(title, module, rows, tests, links=links)
 
 
-def _section(title: str, module: ModuleType, rows: Iterable[str], tests: Sequence[str], links: bool) -> str:
+def _section(title: str, module: ModuleType, rows: Iterable[str], tests: Sequence[str], *, links: bool) -> str:
     parts = [f"## {title}\n", f"{_about(module)} [Source](../../{_source(module)})." if links else _about(module)]
     if found := list(tests_of(noun_of(module), tests)):
         names = ", ".join(f"[{PurePath(*PurePath(path).parts[1:])}](../../{path})" for path in found)

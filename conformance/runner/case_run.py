@@ -30,7 +30,7 @@ Lend = Callable[[], AbstractContextManager[Deployment]]
 """Lends the deployment of a case."""
 
 
-def run_case(case: Case, target: Target, records: RecordedOutcomes, token: str, lend: Lend | None = None) -> Outcome:
+def run_case(case: Case, target: Target, records: RecordedOutcomes, token: str, *, lend: Lend | None = None) -> Outcome:
     """Run one case on a target and judge it; raises only errors that end the whole run (KeyboardInterrupt).
 
     `lend`: source of its deployment, by default the target.

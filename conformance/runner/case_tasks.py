@@ -47,24 +47,24 @@ def tasks_with_own_deployment(
 
 
 def _one(case: Case, target: Target, records: RecordedOutcomes, attempts: int) -> Task:
-    return lambda: [_outcome(case, target, records, attempts, repeat(None))]
+    return lambda: [_outcome(case, target, records, attempts, lends=repeat(None))]
 
 
 def _in_sequence(cases: Sequence[Case], target: Target, records: RecordedOutcomes, attempts: int) -> Iterator[Outcome]:
     settings = cases[0].settings_of(target)
     with _LazyDeployment(lambda: target.lend(settings, alone=True)) as kept:
         for case in cases:
-            outcome = _outcome(case, target, records, attempts, chain([kept.lend], repeat(None)))
+            outcome = _outcome(case, target, records, attempts, lends=chain([kept.lend], repeat(None)))
             if outcome.earlier_attempts or not outcome.expected:
                 kept.close()  # the broker's state after this case is unknown
             yield outcome
 
 
 def _outcome(
-    case: Case, target: Target, records: RecordedOutcomes, attempts: int, lends: Iterator[Lend | None]
+    case: Case, target: Target, records: RecordedOutcomes, attempts: int, *, lends: Iterator[Lend | None]
 ) -> Outcome:
     def run() -> Outcome:
-        return run_case(case, target, records, secrets.token_hex(4), next(lends))
+        return run_case(case, target, records, secrets.token_hex(4), lend=next(lends))
 
     # The emulator runs in virtual time, so nothing is late there.
     return first_expected(run, 1 if target.emulated else attempts)

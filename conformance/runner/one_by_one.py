@@ -28,15 +28,17 @@ class OneByOne(Closeable):
     def run(self, scenario: Scenario) -> Outcome:
         """Run a scenario and return its outcome. Raises TargetError if the target does not start or died."""
         if is_own(scenario):
-            [outcome] = outcomes([scenario], [self._sdk], self._target, self._records, self._active_drivers)
+            [outcome] = outcomes(
+                [scenario], [self._sdk], self._target, self._records, active_drivers=self._active_drivers
+            )
             return outcome
-        obstacle = ruled_out(scenario, self._sdk, self._target, self._records, self._active_drivers)
+        obstacle = ruled_out(scenario, self._sdk, self._target, self._records, active_drivers=self._active_drivers)
         if obstacle is not None:
             return obstacle
         if self._drivers is None:
             deployment = self._shared.enter_context(self._target.lend({}))
             self._drivers = self._shared.enter_context(self._active_drivers.drivers(self._sdk, deployment))
-        return run_scenario(scenario, self._drivers.deployment, self._drivers, self._target, self._records)
+        return run_scenario(scenario, self._drivers.deployment, self._drivers, self._target, records=self._records)
 
     def close(self) -> None:
         """End the processes and return the deployment."""

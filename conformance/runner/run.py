@@ -54,7 +54,7 @@ class Run:
         return whole and all(each.expected for each in self.outcomes)
 
 
-def carry_out(
+def carry_out(  # noqa: PLR0913 - the options of a run
     cases: Sequence[Case],
     targets: Sequence[Target],
     records: RecordedOutcomes,
@@ -102,7 +102,7 @@ def carry_out(
             shared: list[list[Task]] = []
             for target in targets:
                 tasks = scenario_tasks(
-                    scenarios, sdks, target, records, active_drivers, attempts=attempts, sample=sample
+                    scenarios, sdks, target, records, active_drivers=active_drivers, attempts=attempts, sample=sample
                 )
                 shared.append(tasks.common + tasks_on_common_deployment(cases, target, records, attempts))
                 own.append(

@@ -41,8 +41,8 @@ def scenario_tasks(
     sdks: Sequence[str],
     target: Target,
     records: RecordedOutcomes,
-    active_drivers: ActiveDrivers,
     *,
+    active_drivers: ActiveDrivers,
     attempts: int = 1,
     sample: Sample | None = None,
 ) -> Tasks:
@@ -100,6 +100,7 @@ def outcomes(
     sdks: Sequence[str],
     target: Target,
     records: RecordedOutcomes,
+    *,
     active_drivers: ActiveDrivers,
     attempts: int = 1,
 ) -> Iterator[Outcome]:
@@ -107,7 +108,7 @@ def outcomes(
     wanted: dict[str, list[Scenario]] = {}
     for sdk in sdks:
         for scenario in group:
-            obstacle = ruled_out(scenario, sdk, target, records, active_drivers)
+            obstacle = ruled_out(scenario, sdk, target, records, active_drivers=active_drivers)
             if obstacle is None:
                 wanted.setdefault(sdk, []).append(scenario)
             else:
@@ -119,7 +120,7 @@ def outcomes(
         for sdk, scenarios in wanted.items():
             with active_drivers.drivers(sdk, deployment) as drivers:
                 for scenario in scenarios:
-                    again = partial(run_scenario, scenario, deployment, drivers, target, records)
+                    again = partial(run_scenario, scenario, deployment, drivers, target, records=records)
                     yield first_expected(again, attempts)
 
 
@@ -128,13 +129,13 @@ def lost(
 ) -> Iterator[Outcome]:
     """Yield the outcomes of omitted pairs that could not run, for example because a driver lost a verb."""
     for scenario, sdk in pairs:
-        obstacle = ruled_out(scenario, sdk, target, records, active_drivers)
+        obstacle = ruled_out(scenario, sdk, target, records, active_drivers=active_drivers)
         if obstacle is not None:
             yield obstacle
 
 
 def ruled_out(
-    scenario: Scenario, sdk: str, target: Target, records: RecordedOutcomes, active_drivers: ActiveDrivers
+    scenario: Scenario, sdk: str, target: Target, records: RecordedOutcomes, *, active_drivers: ActiveDrivers
 ) -> Outcome | None:
     """Return the outcome of a scenario that cannot run with an SDK on a target, else None."""
 
@@ -157,7 +158,7 @@ def ruled_out(
 
 
 def run_scenario(
-    scenario: Scenario, deployment: Deployment, drivers: DriverProcesses, target: Target, records: RecordedOutcomes
+    scenario: Scenario, deployment: Deployment, drivers: DriverProcesses, target: Target, *, records: RecordedOutcomes
 ) -> Outcome:
     """Run one scenario with an SDK's driver processes and judge it. Raises TargetError, which ends the run."""
     name = scenario.id_with(drivers.sdk)

@@ -35,7 +35,9 @@ def _waiting(s: ScenarioContext, topic: str, group: str) -> Counts:
     return counts
 
 
-def _note_waiting(s: ScenarioContext, label: str, topic: str, group: str, consumers: Sequence[Consumer] = ()) -> None:
+def _note_waiting(
+    s: ScenarioContext, label: str, topic: str, group: str, *, consumers: Sequence[Consumer] = ()
+) -> None:
     """Note the highest number of polls that waited for each queue at once, after it has not grown for a while."""
     most: Counts = {}
     changed = time.monotonic()
@@ -55,9 +57,9 @@ def _note_waiting(s: ScenarioContext, label: str, topic: str, group: str, consum
 def _pushed(s: ScenarioContext, style: Style) -> None:
     topic, group = s.pair(style, queues=QUEUES)
     consumers = [s.consumer(group, topic, style)]
-    _note_waiting(s, "one consumer", topic, group, consumers)
+    _note_waiting(s, "one consumer", topic, group, consumers=consumers)
     consumers.append(s.consumer(group, topic, style, process=1))
-    _note_waiting(s, "two consumers", topic, group, consumers)
+    _note_waiting(s, "two consumers", topic, group, consumers=consumers)
 
 
 def _received(s: ScenarioContext, topic: str, group: str) -> None:
@@ -117,4 +119,4 @@ def pop_share_queue_num_1_also_assigns_the_queues_of_the_next_consumer(s: Scenar
         return bool(waiting) and "any" not in waiting
 
     s.wait_until(divided, f"{group} divides {topic}", consumers=consumers)
-    _note_waiting(s, "three consumers", topic, group, consumers)
+    _note_waiting(s, "three consumers", topic, group, consumers=consumers)

@@ -75,10 +75,10 @@ def a_grpc_producer_and_simple_consumer_lose_no_message_over_a_restart(s: Scenar
     with s.world.stopped():
         s.refusal("a send while it is away", lambda: producer.send(topic, "away"), text=False)
     sent += sent_again(s, producer, topic)
-    _note_who_goes_on(s, consumer, topic, group, sent)
+    _note_who_goes_on(s, consumer, topic, group, sent=sent)
 
 
-def _note_who_goes_on(s: ScenarioContext, consumer: Consumer, topic: str, group: str, sent: list[Fields]) -> None:
+def _note_who_goes_on(s: ScenarioContext, consumer: Consumer, topic: str, group: str, *, sent: list[Fields]) -> None:
     """Note if a consumer continues on its own, and the lost messages; if not, add a new consumer of its group."""
     consumers = [consumer]
 
@@ -112,7 +112,7 @@ def a_grpc_push_consumer_group_loses_no_message_over_a_restart(s: ScenarioContex
     s.wait_for(5, consumer, stem="before")
     s.deployment.restart()
     sent += sent_again(s, producer, topic)
-    _note_who_goes_on(s, consumer, topic, group, sent)
+    _note_who_goes_on(s, consumer, topic, group, sent=sent)
 
 
 @scenario("PopReviveService.mergeAndRevive", modes={"pop"}, capabilities={Capability.RESTART}, alone=True)

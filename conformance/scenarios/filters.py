@@ -18,6 +18,7 @@ def _filtered(
     count: int,
     expression: Expression,
     messages: Sequence[tuple[str, Fields]],
+    *,
     style: Style | None = None,
 ) -> Any:
     """Return the bodies of the received messages, which should be `count`; the last message must arrive."""
@@ -139,25 +140,25 @@ def a_message_filtered_out_by_one_consumer_is_skipped_for_its_group(s: ScenarioC
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"concurrent"}, without={"cpp": _NO_SQL})
 def a_concurrent_consumer_receives_only_sql92_matches(s: ScenarioContext) -> None:
     """A concurrent consumer with an SQL92 expression receives the messages whose properties satisfy it."""
-    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "concurrent"))
+    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, style="concurrent"))
 
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"orderly"}, without={"cpp": _NO_SQL})
 def an_orderly_consumer_receives_only_sql92_matches(s: ScenarioContext) -> None:
     """An orderly consumer with an SQL92 expression receives the messages whose properties satisfy it."""
-    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "orderly"))
+    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, style="orderly"))
 
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"broadcast"}, without={"cpp": _NO_SQL})
 def a_broadcasting_consumer_receives_only_sql92_matches(s: ScenarioContext) -> None:
     """A broadcasting consumer with an SQL92 expression receives the messages whose properties satisfy it."""
-    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "broadcast"))
+    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, style="broadcast"))
 
 
 @scenario("PopMessageProcessor.popMsgFromQueue", modes={"pop"})
 def a_popping_consumer_receives_only_sql92_matches(s: ScenarioContext) -> None:
     """A popping consumer with an SQL92 expression receives the messages whose properties satisfy it."""
-    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "pop"))
+    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, style="pop"))
 
 
 @scenario(
@@ -167,13 +168,13 @@ def a_popping_consumer_receives_only_sql92_matches(s: ScenarioContext) -> None:
 )
 def a_lite_pull_consumer_receives_only_sql92_matches(s: ScenarioContext) -> None:
     """A lite pull consumer with an SQL92 expression receives the messages whose properties satisfy it."""
-    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, "lite"))
+    s.note("received", _filtered(s, 3, _RED_OR_TAGGED, _SIZED, style="lite"))
 
 
 @scenario("ExpressionMessageFilter.isMatchedByCommitLog", modes={"orderly"})
 def an_orderly_consumer_receives_only_messages_with_its_tags(s: ScenarioContext) -> None:
     """An orderly consumer receives the messages with its tags, and none whose tag only has the hash of one."""
-    s.note("received", _filtered(s, 3, "AaAa || red", [*_HASHED[:-1], *_TAGGED], "orderly"))
+    s.note("received", _filtered(s, 3, "AaAa || red", [*_HASHED[:-1], *_TAGGED], style="orderly"))
 
 
 @scenario(

@@ -26,7 +26,7 @@ def _each_once(s: ScenarioContext, style: Style) -> None:
     if style == "orderly":
         s.note("order", order_of_bulk(consumer.messages))
     if popped:
-        _note_who_comes_after(s, producer, consumer, topic, group)
+        _note_who_comes_after(s, producer, consumer, topic, group=group)
     elif style != "broadcast" and (style != "lite" or "commit" in s.verbs):
         s.until_committed(topic, group, ordered=style == "orderly")
 
@@ -37,7 +37,7 @@ def _consumer(s: ScenarioContext, group: str, topic: str, style: Style) -> Consu
     return consumer
 
 
-def _note_who_comes_after(s: ScenarioContext, producer: Producer, before: Consumer, topic: str, group: str) -> None:
+def _note_who_comes_after(s: ScenarioContext, producer: Producer, before: Consumer, topic: str, *, group: str) -> None:
     """Close a consumer, let the invisible duration pass, and note the messages that the next consumer receives.
 
     The offset of a popping group follows each delivery, acknowledged or not. Only redelivered messages show that an

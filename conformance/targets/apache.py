@@ -356,7 +356,7 @@ class ApacheBroker:
         """Name of the broker's process."""
         return "proxy" if self._together else "broker"
 
-    def _run(self, jars: Path, server: _Server, name: str, switches: list[str], home: Path | None = None) -> None:
+    def _run(self, jars: Path, server: _Server, name: str, switches: list[str], *, home: Path | None = None) -> None:
         """Start a process under a name and wait until it serves. `home`: folder of its store and logs."""
         output = self._home / f"{name}.out"
         with output.open("wb") as printed, self._spawning:

@@ -193,7 +193,7 @@ class _JournalConverter:
             return
         committed = committed_by_pull(subject["sys_flag"], subject["commit_offset"])
         if committed is not None:
-            self._commit(line, group, topic, queue_id, committed)
+            self._commit(line, group, topic, queue_id, until=committed)
         for offset in outcome["offsets"] if outcome["status"] == "FOUND" else ():
             named = self._first_delivered(line, Place(line["node"], topic, queue_id, offset))
             self._outstanding[line["node"], group, topic, queue_id][offset] = named
@@ -202,24 +202,24 @@ class _JournalConverter:
     def _committed(self, line: Line, subject: Line, _outcome: Line) -> None:
         queue_id, offset = subject["queue_id"], subject["commit_offset"]
         if queue_id is not None and offset is not None:
-            self._commit(line, subject["consumer_group"], subject["topic"], queue_id, offset)
+            self._commit(line, subject["consumer_group"], subject["topic"], queue_id, until=offset)
 
-    def _commit(self, line: Line, group: str, topic: str, queue_id: int, until: int) -> None:
+    def _commit(self, line: Line, group: str, topic: str, queue_id: int, *, until: int) -> None:
         pulled = self._outstanding[line["node"], group, topic, queue_id]
         for offset in sorted(offset for offset in pulled if offset < until):
             self._note(line, pulled.pop(offset).event(line["now_ms"], Kind.ACKED, group))
 
     def _acked(self, line: Line, subject: Line, _outcome: Line) -> None:
-        self._settle(line, subject["consumer_group"], subject["topic"], subject["queue_id"], subject["offset"])
+        self._settle(line, subject["consumer_group"], subject["topic"], subject["queue_id"], offset=subject["offset"])
 
     def _acked_many(self, line: Line, subject: Line, _outcome: Line) -> None:
         for ack in subject["acks"] or ():
             group = ack["consumer_group"]
             topic = holding_topic(ack["topic"], group, ack["retry"])
             for offset in acknowledged_offsets(ack["start_offset"], b64decode(ack["bits"])):
-                self._settle(line, group, topic, ack["queue_id"], offset)
+                self._settle(line, group, topic, ack["queue_id"], offset=offset)
 
-    def _settle(self, line: Line, group: str, topic: str, queue_id: int, offset: int) -> None:
+    def _settle(self, line: Line, group: str, topic: str, queue_id: int, *, offset: int) -> None:
         named = self._at(Place(line["node"], topic, queue_id, offset))
         self._note(line, named.event(line["now_ms"], Kind.ACKED, group))
 

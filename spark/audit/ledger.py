@@ -149,7 +149,7 @@ def _run(run_id: str, events: Sequence[Event], rules: Rules) -> list[Account]:
     for account_id in sorted(events_by_account):
         life = sorted(events_by_account[account_id], key=place)
         subscription = subscriptions.get(account_id[:2], _ALL)
-        accounts[account_id] = _account(run_id, account_id, life, end_us, subscription, rules)
+        accounts[account_id] = _account(run_id, account_id, life, end_us, subscription=subscription, rules=rules)
     _mark_overtaken(accounts)
     for account in accounts.values():
         # `judge` also works on columns of Spark, which are negated by another operator.
@@ -180,7 +180,7 @@ class _State:
 
 
 def _account(
-    run_id: str, account_id: AccountId, life: Sequence[Event], end_us: int, subscription: _Subscription, rules: Rules
+    run_id: str, account_id: AccountId, life: Sequence[Event], end_us: int, *, subscription: _Subscription, rules: Rules
 ) -> Account:
     state = _State()
     counts = Counter(event.kind for event in life)

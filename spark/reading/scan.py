@@ -46,9 +46,9 @@ def find_starts(cluster: Cluster, options: SourceOptions, queues: Iterable[Messa
         options,
         tuple(queues),
         "starting",
-        options.starting_timestamp,
-        options.starting_offsets_by_timestamp,
-        start,
+        timestamp=options.starting_timestamp,
+        timestamps=options.starting_offsets_by_timestamp,
+        position=start,
     )
 
 
@@ -56,7 +56,13 @@ def find_ends(cluster: Cluster, options: SourceOptions, queues: Iterable[Message
     """Return the end of a batch in each queue, exclusive. Raises the errors of `find_starts`."""
     end: Start = options.ending_offsets if options.ending_offsets is not None else LATEST
     return _positions(
-        cluster, options, tuple(queues), "ending", options.ending_timestamp, options.ending_offsets_by_timestamp, end
+        cluster,
+        options,
+        tuple(queues),
+        "ending",
+        timestamp=options.ending_timestamp,
+        timestamps=options.ending_offsets_by_timestamp,
+        position=end,
     )
 
 
@@ -65,6 +71,7 @@ def _positions(
     options: SourceOptions,
     queues: tuple[MessageQueue, ...],
     side: str,
+    *,
     timestamp: int | None,
     timestamps: Mapping[Any, int] | None,
     position: Start,

@@ -193,6 +193,7 @@ class Pace:
         begin_s: float,
         speed: float | None,
         clock: Callable[[], float] = time.time,
+        *,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._first_us = first_us

@@ -151,7 +151,7 @@ class RowReader:
             self._seq += 1
         return made
 
-    def _message(
+    def _message(  # noqa: PLR0913, PLR0917 - the columns of a row, once per row; keywords would cost time
         self,
         body: bytes | str | None,
         topic: str | None,

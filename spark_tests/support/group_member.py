@@ -21,7 +21,7 @@ SECONDS = 30.0
 class Member:
     """One consumer of a topic, which joins its group at the start of the block and leaves it at the end."""
 
-    def __init__(self, server: Emulator | RealBroker, group: str, topic: str, queues: int, name: str) -> None:
+    def __init__(self, server: Emulator | RealBroker, group: str, topic: str, queues: int, *, name: str) -> None:
         self._client = RemotingClient(server.broker, timeout=SECONDS)
         self._group = group
         self._topic = topic

@@ -15,6 +15,7 @@ def fill(
     topic: str,
     bodies: Sequence[bytes],
     queue: int = 0,
+    *,
     tags: Sequence[str] = ("",),
     properties: Mapping[str, str] | None = None,
 ) -> None:

@@ -299,7 +299,7 @@ def test_without_server_side_reset_every_consumer_is_requested_to_reset(
 @through(*BROKER, **RESET_BY_CLIENTS)
 @pytest.mark.parametrize(("timestamp", "force", "offset"), [(0, False, 0), (-1, False, 1), (-1, True, 2)])
 def test_a_client_side_reset_moves_a_consumer_forward_only_with_force(
-    e: BrokerProtocolClient, q: ClientRequests[Any], timestamp: int, force: bool, offset: int
+    e: BrokerProtocolClient, q: ClientRequests[Any], timestamp: int, force: bool, *, offset: int
 ) -> None:
     """A client-side reset moves a consumer forward only with `force`; it moves back in any case."""
     consume(e)

@@ -206,7 +206,7 @@ def test_a_send_back_of_a_disabled_group_is_accepted(e: BrokerProtocolClient) ->
     [(2, 2, 16, False), (3, 2, 16, True), (16, None, 16, False), (17, None, 16, True), (1, None, 0, True)],
 )
 def test_a_send_to_a_retry_topic_is_a_dead_letter_only_above_the_retry_limit(
-    e: BrokerProtocolClient, times: int, most: int | None, of_group: int, dead: bool
+    e: BrokerProtocolClient, times: int, most: int | None, of_group: int, *, dead: bool
 ) -> None:
     """A send to a retry topic becomes a dead letter if its reconsume times are above the retry limit.
 

@@ -28,7 +28,7 @@ def variables() -> Iterator[dict[str, str]]:
     """Run the emulator, with further clients for lists that would be empty, and return the variable with its URL."""
     with busy_shop() as shop:
         locker = shop.client("locker").join("sorting", {"steps": "*"})
-        assert locker.ask(*lock_request("locker", "sorting", "steps", "broker-a", [0])).code == 0
+        assert locker.ask(*lock_request("locker", "sorting", "steps", "broker-a", queues=[0])).code == 0
         waiting = shop.client("waiting").join("alarms", {"reminders": "*"})
         pull = pull_request("reminders", "alarms", 0, 0, sysFlag=SUSPENDS, suspendTimeoutMillis=3_600_000)
         waiting.connection.submit(*pull)

@@ -93,7 +93,7 @@ def test_missing_topic(emulator: Emulator, drivers: SharedDrivers) -> None:
 
 
 @pytest.mark.parametrize(("sdk", "mode", "offset"), [("java-grpc", "concurrent", 2), ("java-remoting", "broadcast", 3)])
-def test_starts_at_end(emulator: Emulator, drivers: SharedDrivers, sdk: str, mode: str, offset: int) -> None:
+def test_starts_at_end(emulator: Emulator, drivers: SharedDrivers, sdk: str, mode: str, *, offset: int) -> None:
     """A group that starts at the end after the test has sent causes a warning with the number of skipped messages.
 
     A gRPC group starts at the last message of a queue whose first messages are no longer in memory, a broadcasting

@@ -41,7 +41,7 @@ def _of(emulator: Emulator, group: str) -> list[EmulatorWarning]:
     return [each for each in emulator.warnings if each.group == group]
 
 
-def _subscribe(driver: Driver, name: str, group: str, topic: str, tags: str = "*", **fields: Any) -> None:
+def _subscribe(driver: Driver, name: str, group: str, topic: str, *, tags: str = "*", **fields: Any) -> None:
     subscribed = {topic: {"expr": tags, "type": "TAG"}}
     driver.call("push", as_=name, group=group, sub=subscribed, **{"from": "first", **fields})
 
@@ -57,7 +57,7 @@ def _queues_of(driver: Driver, *names: str) -> list[int]:
     raise AssertionError(f"the members have not shared the queues: {found}")
 
 
-def _disagreement(emulator: Emulator, driver: Driver, topic: str, tags: tuple[str, str], sent: str) -> Message:
+def _disagreement(emulator: Emulator, driver: Driver, topic: str, tags: tuple[str, str], *, sent: str) -> Message:
     """Start two members with different tags, and send a message with tag `sent` to the queue of the first one.
 
     Returns the message once the group's offset is beyond it.
@@ -65,7 +65,7 @@ def _disagreement(emulator: Emulator, driver: Driver, topic: str, tags: tuple[st
     group = f"{topic}-readers"
     emulator.topic(topic, queues=2)
     for name, each in zip((f"{topic}-1", f"{topic}-2"), tags, strict=True):
-        _subscribe(driver, name, group, topic, each)
+        _subscribe(driver, name, group, topic, tags=each)
     queue, _ = _queues_of(driver, f"{topic}-1", f"{topic}-2")
     driver.call("producer", as_=f"{topic}-p", topics=[topic], group="shop")
     driver.call("send", on=f"{topic}-p", topic=topic, body=b"hello", tag=sent, queue=queue)
@@ -79,7 +79,7 @@ def test_rocketmq_2836(emulator: Emulator, drivers: SharedDrivers) -> None:
 
     Cause: the queue belongs to the member with `a`, or the broker filters the whole group by its tag.
     """
-    message = _disagreement(emulator, drivers["java-remoting"], "events", ("a", "*"), "abc")
+    message = _disagreement(emulator, drivers["java-remoting"], "events", ("a", "*"), sent="abc")
     explained = emulator.explain(message, "events-readers")
     assert explained.reason is Reason.FILTERED_BY_MEMBER
     assert "`TAG = a`" in explained.sentence
@@ -94,7 +94,7 @@ def test_rocketmq_2954(emulator: Emulator, drivers: SharedDrivers) -> None:
 
     Cause: the queue of a message belongs to the member with the other tag.
     """
-    message = _disagreement(emulator, drivers["java-remoting"], "testtopic", ("tag1", "tag2"), "tag2")
+    message = _disagreement(emulator, drivers["java-remoting"], "testtopic", ("tag1", "tag2"), sent="tag2")
     explained = emulator.explain(message, "testtopic-readers")
     assert explained.reason is Reason.FILTERED_BY_MEMBER
     assert "`TAG = tag1` does not match tag `tag2`" in explained.sentence.replace("did not match", "does not match")

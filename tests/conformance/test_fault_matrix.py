@@ -77,8 +77,8 @@ def test_a_cell_is_impossible_exactly_for_kinds_of_the_other_protocol_and_lackin
 
 def test_a_written_record_is_read_as_it_was(tmp_path: Path) -> None:
     hello = {"sdk": "a", "version": "1", "protocol": "grpc"}
-    Record(tmp_path).put("python", hello, "2026-01-31", "drop_response", SENT)
-    Record(tmp_path).put("python", hello, "2026-02-01", "go_away", Impossible("no"))
+    Record(tmp_path).put("python", hello, "2026-01-31", "drop_response", cell=SENT)
+    Record(tmp_path).put("python", hello, "2026-02-01", "go_away", cell=Impossible("no"))
 
     read = Record(tmp_path)
     assert read.cell("python", "drop_response") == SENT

@@ -190,14 +190,18 @@ def test_an_omitted_pair_whose_driver_lost_a_verb_is_still_an_error(tmp_path: Pa
     records = RecordedOutcomes(tmp_path)
     noun, name = record_key(scenario.id_with("python"))
     records.store("5.3.3", noun, {name: [("offset", 1)]}, "2026-01-31")
-    tasks = scenario_tasks([scenario], ["python"], EmulatorTarget(), records, ActiveDrivers(), sample=Omitting())
+    tasks = scenario_tasks(
+        [scenario], ["python"], EmulatorTarget(), records, active_drivers=ActiveDrivers(), sample=Omitting()
+    )
     [lost] = [outcome for task in (*tasks.own, *tasks.common) for outcome in task()]
     assert (lost.verdict, lost.reason.endswith("but a record exists")) == (Verdict.ERROR, True)
 
 
 def test_the_work_of_a_sample_has_each_of_its_pairs_once(tmp_path: Path) -> None:
     sample = Sample(SCENARIOS, RECORDS, matrix(tmp_path))
-    tasks = scenario_tasks(SCENARIOS, registry.names(), EmulatorTarget(), RECORDS, ActiveDrivers(), sample=sample)
+    tasks = scenario_tasks(
+        SCENARIOS, registry.names(), EmulatorTarget(), RECORDS, active_drivers=ActiveDrivers(), sample=sample
+    )
     *common, lost = tasks.common
     pieces = [cast("partial[Any]", task).args for task in (*tasks.own, *common)]
     pairs = [(each.id, sdk) for group, sdks in pieces for each in group for sdk in sdks]

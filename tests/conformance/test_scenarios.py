@@ -51,7 +51,9 @@ def a_scenario(function: Callable[[ScenarioContext], None]) -> Scenario:
 
 def outcomes(records: RecordedOutcomes, sdk: str, *functions: Callable[[ScenarioContext], None]) -> list[Outcome]:
     with EmulatorTarget() as target:
-        tasks = scenario_tasks([a_scenario(each) for each in functions], [sdk], target, records, ActiveDrivers())
+        tasks = scenario_tasks(
+            [a_scenario(each) for each in functions], [sdk], target, records, active_drivers=ActiveDrivers()
+        )
         return [outcome for task in (*tasks.own, *tasks.common) for outcome in task()]
 
 
@@ -211,7 +213,7 @@ def test_a_scenario_that_needs_more_than_the_target_offers_is_not_applicable(tmp
         capabilities = EmulatorTarget.capabilities - {Capability.SEVERAL_BROKERS}
 
     [task] = scenario_tasks(
-        [a_scenario(spreads)], ["python"], OneBroker(), RecordedOutcomes(tmp_path), ActiveDrivers()
+        [a_scenario(spreads)], ["python"], OneBroker(), RecordedOutcomes(tmp_path), active_drivers=ActiveDrivers()
     ).common
     [found] = task()
     assert (found.verdict, found.reason) == (Verdict.NOT_APPLICABLE, "needs several-brokers")
@@ -223,7 +225,9 @@ def test_every_scenario_is_in_exactly_one_piece_of_each_sdk(tmp_path: Path) -> N
     The longest scenarios start first.
     """
     scenarios = all_scenarios()
-    tasks = scenario_tasks(scenarios, ["python", "rust"], EmulatorTarget(), RecordedOutcomes(tmp_path), ActiveDrivers())
+    tasks = scenario_tasks(
+        scenarios, ["python", "rust"], EmulatorTarget(), RecordedOutcomes(tmp_path), active_drivers=ActiveDrivers()
+    )
     own, common = [[cast("partial[Any]", task).args for task in line] for line in (tasks.own, tasks.common)]
     assert all(sdks == ["python", "rust"] for _, sdks in own)
     assert {len(group) for group, _ in own} == {1}

@@ -104,7 +104,7 @@ def _document() -> dict[str, object]:
 @pytest.mark.parametrize("kind", ["run", "conformance", "audit"])
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (DESKTOP, "dark"), (PHONE, "light")])
 def test_page_is_usable_and_runs_no_text(
-    browser: Browser, pages: dict[str, str], axe: str, kind: str, size: tuple[int, int], scheme: str
+    browser: Browser, pages: dict[str, str], axe: str, kind: str, *, size: tuple[int, int], scheme: str
 ) -> None:
     """A page has no serious finding of axe-core, logs no error, sends no request, runs no text, and fits its width."""
     browser.resize(size)

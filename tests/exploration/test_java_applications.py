@@ -78,11 +78,11 @@ def command() -> Iterator[Emulator]:
     ],
 )
 def test_failed_acknowledgements_of_a_plan_show_the_same_bug_on_the_command(
-    command: Emulator, classes: Path, tmp_path: Path, application: str, failures: int, is_broken: bool
+    command: Emulator, classes: Path, tmp_path: Path, application: str, *, failures: int, is_broken: bool
 ) -> None:
     """The faults of the smallest plans are a rule of the emulator. The repaired application survives them."""
     command.faults.add(faults.respond("INTERNAL_SERVER_ERROR", operation="AckMessage", times=failures))
-    billing = JavaApplication(command, application, "billing", tmp_path, classes)
+    billing = JavaApplication(command, application, "billing", tmp_path, classes=classes)
     billing.start()
     command.topic("orders").send(b"two teas", keys=["order-1"])
     command.assert_no_loss("orders", group="billing", within="10m")
@@ -95,11 +95,11 @@ def test_failed_acknowledgements_of_a_plan_show_the_same_bug_on_the_command(
     ("application", "orders"), [("acknowledge-then-ship", []), ("ship-then-acknowledge", ["order-1"])]
 )
 def test_a_process_that_is_killed_before_its_acknowledgement_loses_the_order_on_the_command(
-    command: Emulator, classes: Path, tmp_path: Path, application: str, orders: Sequence[str]
+    command: Emulator, classes: Path, tmp_path: Path, application: str, *, orders: Sequence[str]
 ) -> None:
     """The rule holds the acknowledgement back until the process is killed. The repaired application ships first."""
     held = command.faults.add(faults.delay_request(duration="5s", operation="AckMessage", times=1))
-    shipping = JavaApplication(command, application, "shipping", tmp_path, classes)
+    shipping = JavaApplication(command, application, "shipping", tmp_path, classes=classes)
     shipping.start()
     command.topic("orders").send(b"two teas", keys=["order-1"])
     command.clock.advance_until(lambda: held.fired == 1, limit="1m")

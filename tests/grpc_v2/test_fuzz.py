@@ -122,7 +122,7 @@ def test_any_request_ends_with_a_declared_code(rpc: Any, data: st.DataObject) ->
 @settings(max_examples=40, deadline=None)
 @given(cut=st.integers(0, 10_000), flip=st.integers(0, 10_000), value=st.integers(0, 255), data=st.data())
 def test_damaged_bytes_of_a_request_harm_no_other_client(
-    rpc: Any, cut: int, flip: int, value: int, data: st.DataObject
+    rpc: Any, cut: int, flip: int, value: int, *, data: st.DataObject
 ) -> None:
     """A truncated request, or one with a changed byte, cannot be decoded or gets a response like any other."""
     encoded = bytearray(data.draw(filled(rpc.request)).SerializeToString())

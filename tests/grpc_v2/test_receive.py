@@ -302,7 +302,7 @@ def test_a_tag_expression_of_blanks_matches_nothing(world: GrpcWorld) -> None:
     ],
 )
 def test_an_invalid_filter_expression_is_rejected(
-    world: GrpcWorld, expression: str, kind: int, code: int, text: str
+    world: GrpcWorld, expression: str, kind: int, code: int, *, text: str
 ) -> None:
     """The proxy rejects an expression that cannot be split, the broker one that does not compile."""
     world.topic()

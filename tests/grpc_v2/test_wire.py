@@ -80,7 +80,7 @@ def test_a_message_is_sent_received_and_acknowledged_over_grpcio(emulator: Emula
     ],
 )
 def test_unknown_methods_and_invalid_bytes_end_in_a_grpc_status(
-    client: GrpcClient, path: str, request_bytes: bytes, code: str, text: str
+    client: GrpcClient, path: str, request_bytes: bytes, code: str, *, text: str
 ) -> None:
     """Newer methods, methods that 5.3.3 does not implement, and invalid bytes return a gRPC status."""
     with pytest.raises(grpc.RpcError) as refused:

@@ -140,7 +140,7 @@ def test_a_run_above_45_minutes_fails_on_the_build_server(reports: Path, capsys:
     ("names", "ci", "limit"), [([], "true", 2700), ([], None, None), (["one"], "true", None)], ids=str
 )
 def test_only_a_whole_run_on_the_build_server_has_a_limit(
-    reports: Path, monkeypatch: pytest.MonkeyPatch, names: list[str], ci: str | None, limit: float | None
+    reports: Path, monkeypatch: pytest.MonkeyPatch, names: list[str], ci: str | None, *, limit: float | None
 ) -> None:
     limits: list[float | None] = []
 

@@ -36,6 +36,7 @@ def test_the_commands_of_a_page_succeed(
     emulator: Emulator,
     capsysbinary: pytest.CaptureFixture[bytes],
     monkeypatch: pytest.MonkeyPatch,
+    *,
     tmp_path: Path,
 ) -> None:
     """All commands of the page exit with 0, with only the address changed, and the files that the page shows."""

@@ -160,7 +160,7 @@ class TestPull:
         ],
     )
     def test_a_pull_without_messages_returns_the_next_offset(
-        self, peer: Peer, offset: int, code: int, remark: str, next_offset: str
+        self, peer: Peer, offset: int, code: int, remark: str, *, next_offset: str
     ) -> None:
         """A pull without messages still returns minimum, maximum and next offset."""
         create(peer, "P")

@@ -112,16 +112,16 @@ def test_a_written_json_header_equals_upstreams() -> None:
 
 
 @given(
-    NUMBER,
-    st.sampled_from(["JAVA", "GO", "CPP", "NODE_JS"]),
-    NUMBER,
-    NUMBER,
-    NUMBER,
-    st.none() | TEXT.filter(str.isprintable),
-    st.none() | st.dictionaries(TEXT.filter(str.isprintable), TEXT.filter(str.isprintable), max_size=5),
+    code=NUMBER,
+    language=st.sampled_from(["JAVA", "GO", "CPP", "NODE_JS"]),
+    version=NUMBER,
+    opaque=NUMBER,
+    flag=NUMBER,
+    remark=st.none() | TEXT.filter(str.isprintable),
+    ext=st.none() | st.dictionaries(TEXT.filter(str.isprintable), TEXT.filter(str.isprintable), max_size=5),
 )
 def test_any_json_header_is_written_and_read_back_equal(
-    code: int, language: str, version: int, opaque: int, flag: int, remark: str | None, ext: dict[str, str] | None
+    code: int, language: str, version: int, opaque: int, *, flag: int, remark: str | None, ext: dict[str, str] | None
 ) -> None:
     command = RemotingCommand(code, language, version, opaque, flag, remark, ext)
     header = header_json.encode(command)

@@ -91,16 +91,16 @@ def test_the_fast_frame_codec_agrees_with_the_declared_layout(serialize_type: in
 
 
 @given(
-    st.integers(-(2**15), 2**15 - 1),
-    st.integers(0, len(LANGUAGES) - 1),
-    st.integers(-(2**15), 2**15 - 1),
-    INT,
-    INT,
-    TEXT,
-    st.dictionaries(TEXT, TEXT, max_size=6),
+    code=st.integers(-(2**15), 2**15 - 1),
+    language=st.integers(0, len(LANGUAGES) - 1),
+    version=st.integers(-(2**15), 2**15 - 1),
+    opaque=INT,
+    flag=INT,
+    remark=TEXT,
+    ext=st.dictionaries(TEXT, TEXT, max_size=6),
 )
 def test_the_binary_header_codec_agrees_with_the_declared_layout(
-    code: int, language: int, version: int, opaque: int, flag: int, remark: str, ext: dict[str, str]
+    code: int, language: int, version: int, opaque: int, *, flag: int, remark: str, ext: dict[str, str]
 ) -> None:
     """Both encoders of binary headers return the same bytes. The decoder returns the values, None for empty texts."""
     command = RemotingCommand(code, LANGUAGES[language], version, opaque, flag, remark or None, ext, b"", 1)

@@ -106,7 +106,7 @@ def locked_queue(emulator: Emulator) -> Iterator[None]:
     """Let a member of the group lock queue 3 of `orders` until the end of the block."""
     with client_of(emulator) as client:
         client.join(WAREHOUSE, {"orders": "*"})
-        assert client.ask(*lock_request("b-client", WAREHOUSE, "orders", "broker-a", [3])).code == 0
+        assert client.ask(*lock_request("b-client", WAREHOUSE, "orders", "broker-a", queues=[3])).code == 0
         yield
 
 

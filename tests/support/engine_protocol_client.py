@@ -316,12 +316,12 @@ def _popped(outcome: PopResult, broker_name: str) -> Answer:
     for each in outcome.messages:
         receipt = popped_receipt(outcome, each, broker_name)
         again = attempt_in_order(outcome.order_count_info, each.queue_id, each.queue_offset)
-        messages.append(_taken(each.record, receipt.text(), again, each.queue_id, each.queue_offset))
+        messages.append(_taken(each.record, receipt.text(), again, each.queue_id, queue_offset=each.queue_offset))
     remark = outcome.remark or ("" if messages else "NO_MESSAGE_IN_QUEUE")
     return Answer(bool(messages), outcome.code, remark, messages, number=outcome.rest_num)
 
 
-def _taken(record: bytes, handle: str, again: int = 0, queue_id: int = 0, queue_offset: int = 0) -> Taken:
+def _taken(record: bytes, handle: str, again: int = 0, queue_id: int = 0, *, queue_offset: int = 0) -> Taken:
     found = decode(record)
     known = found.property_map()
     keys = tuple(known.get("KEYS", "").split())

@@ -80,7 +80,7 @@ class World:
             PullMessage(group, topic, queue, offset, count, flags, 0, suspend_ms or 0, 0, expression, kind),
         )
 
-    def pop(
+    def pop(  # noqa: PLR0913 - the fields of a pop
         self,
         topic: str,
         *,

@@ -21,7 +21,7 @@ def compile_application(folder: Path) -> None:
     subprocess.run(["javac", "-encoding", "UTF-8", "-d", folder / "classes", "-cp", _sdk(), SOURCE], check=True)
     subprocess.run(["jar", "--create", "--file", jar, "-C", folder / "classes", "."], check=True)
     with Emulator(topics=["orders"]) as emulator:
-        first = JavaApplication(emulator, "remember", "first", folder, folder)
+        first = JavaApplication(emulator, "remember", "first", folder, classes=folder)
         first.start(f"-XX:ArchiveClassesAtExit={folder / ARCHIVE}")
         emulator.topic("orders").send(b"", keys=["order-1"])
         emulator.assert_no_loss("orders", group="first", within="1m")
@@ -35,7 +35,7 @@ def _sdk() -> str:
 class JavaApplication:
     """The process of one application, and its ledger, the file in which it notes the orders that it has processed."""
 
-    def __init__(self, emulator: Emulator, name: str, group: str, folder: Path, classes: Path | None = None) -> None:
+    def __init__(self, emulator: Emulator, name: str, group: str, folder: Path, *, classes: Path | None = None) -> None:
         self._emulator = emulator
         self._name = name
         self._group = group

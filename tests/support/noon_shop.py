@@ -108,12 +108,14 @@ class ShopClient(Closeable):
         for each in messages:
             handle = each.properties["POP_CK"]
             offset, queue = (int(handle.split(" ")[at]) for at in (7, 6))
-            assert self.ask(*ack_request(each.topic, group, handle, offset, queue)).code == 0
+            assert self.ask(*ack_request(each.topic, group, handle, offset, queue=queue)).code == 0
 
     def change(self, group: str, message: ReceivedMessage, invisible_ms: int) -> None:
         """Change the invisible duration of a popped message, as SDKs do after a failure."""
         handle = message.properties["POP_CK"]
-        request = change_request(message.topic, group, handle, message.queue_offset, invisible_ms, message.queue_id)
+        request = change_request(
+            message.topic, group, handle, message.queue_offset, invisible_ms=invisible_ms, queue=message.queue_id
+        )
         assert self.ask(*request).code == 0
 
     def pull(self, topic: str, group: str, queue: int = 0, offset: int = 0, **options: Any) -> list[ReceivedMessage]:

@@ -47,7 +47,7 @@ class ProtocolClient(VirtualBrokers, ABC):
     def change(self, handle: str, invisible_ms: int, *, topic: str = "T", group: str = "G") -> Answer:
         """Change the invisible duration. The response has the new handle."""
 
-    def start_send(
+    def start_send(  # noqa: PLR0913 - the fields of a message
         self,
         body: bytes = b"0",
         *,

@@ -94,11 +94,11 @@ class RemotingProtocolClient(BrokerProtocolClient):
             return _answer(self._ask(batch_ack_request(self.broker.name, entries)))
         (handle,) = handles
         real, queue, offset = place_of(handle, topic, group)
-        return _answer(self._ask(ack_request(real, group, handle, offset, queue)))
+        return _answer(self._ask(ack_request(real, group, handle, offset, queue=queue)))
 
     def change(self, handle: str, invisible_ms: int, *, topic: str = "T", group: str = "G") -> Answer:
         real, queue, offset = place_of(handle, topic, group)
-        response = self._ask(change_request(real, group, handle, offset, invisible_ms, queue))
+        response = self._ask(change_request(real, group, handle, offset, invisible_ms=invisible_ms, queue=queue))
         if response.code != 0:
             return _answer(response)
         given = {name: int(value) for name, value in (response.ext_fields or {}).items()}
@@ -233,11 +233,11 @@ class RemotingProtocolClient(BrokerProtocolClient):
         return int((response.ext_fields or {})["pollingNum"])
 
     def lock(self, client: str, *queues: int) -> list[int]:
-        response = self._ask(lock_request(client, "G", "T", self.broker.name, queues))
+        response = self._ask(lock_request(client, "G", "T", self.broker.name, queues=queues))
         return sorted(each["queueId"] for each in json.loads(response.body)["lockOKMQSet"])
 
     def unlock(self, client: str, *queues: int) -> None:
-        assert self._ask(lock_request(client, "G", "T", self.broker.name, queues, unlock=True)).code == 0
+        assert self._ask(lock_request(client, "G", "T", self.broker.name, queues=queues, unlock=True)).code == 0
 
     def heartbeat(self, client: str, group: str = "G", topic: str = "T") -> None:
         self._say(client, heartbeat_request(client, groups={group: {topic: "*"}}, version=1))
@@ -261,7 +261,7 @@ class RemotingProtocolClient(BrokerProtocolClient):
     def assignments(
         self, client: str, strategy: str = "AVG", model: str = "CLUSTERING", *, group: str = "G", topic: str = "T"
     ) -> list[tuple[str, int, str]] | None:
-        response = self._ask(assignment_request(topic, group, client, strategy, model))
+        response = self._ask(assignment_request(topic, group, client, strategy, model=model))
         found = json.loads(response.body).get("messageQueueAssignments")
         if found is None:
             return None

@@ -27,7 +27,7 @@ def main() -> int:
     scenarios = [scenario for scenario in all_scenarios() if scenario.id in SCENARIOS]
     failed = []
     same = 0
-    for task in scenario_tasks(scenarios, SDKS, target, RecordedOutcomes(), ActiveDrivers()).common:
+    for task in scenario_tasks(scenarios, SDKS, target, RecordedOutcomes(), active_drivers=ActiveDrivers()).common:
         for outcome in task():
             same += outcome.verdict is Verdict.SAME
             if not outcome.expected:

@@ -40,4 +40,4 @@ def direct_consumption_times_out_if_the_client_does_not_respond(t: RemotingConte
     direct = {"consumerGroup": group, "clientId": client, "msgId": sent["msgId"], "topic": topic}
     watch = t.stopwatch()
     pending = t.start(RequestCode.CONSUME_MESSAGE_DIRECTLY, direct)
-    t.note_arrival(pending, watch, 9, 13, 207)
+    t.note_arrival(pending, watch, 9, 13, code=207)

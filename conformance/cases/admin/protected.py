@@ -52,11 +52,11 @@ def any_group_can_pull_from_system_topics(t: RemotingContext) -> None:
     topic, group = t.topic(queues=1), t.group()
     sent = t.send(topic, "later", properties={"DELAY": "18"})
     t.note("sent", sent.without("queueOffset"), 0)
-    response = t.until(lambda: _read(t, names.SCHEDULE_TOPIC, group, 17, int(sent["queueOffset"])))
+    response = t.until(lambda: _read(t, names.SCHEDULE_TOPIC, group, 17, offset=int(sent["queueOffset"])))
     t.note("waiting", {**response, "offset": "{offset}"})
 
 
-def _read(t: RemotingContext, topic: str, group: str, queue: int, offset: int) -> dict[str, object]:
+def _read(t: RemotingContext, topic: str, group: str, queue: int, *, offset: int) -> dict[str, object]:
     response = t.pull(topic, group, queue, offset, max_messages=1)
     if response.code != 0:
         return {}

@@ -21,7 +21,7 @@ def _clients(t: RemotingContext, group: str) -> Any:
     return response.json["consumerIdList"] if response.code == 0 else response.code
 
 
-def _changed(t: RemotingContext, client: str, group: str, topic: str, fingerprint: int, to: RemotingClient) -> str:
+def _changed(t: RemotingContext, client: str, group: str, topic: str, *, fingerprint: int, to: RemotingClient) -> str:
     beat = t.heartbeat(client, groups={group: {topic: "*"}}, to=to, heartbeatFingerprint=fingerprint)
     return beat["IS_SUB_CHANGE"]
 
@@ -37,15 +37,15 @@ def a_fingerprint_is_compared_within_a_group(t: RemotingContext) -> None:
     """A fingerprint is compared with that of the group's last heartbeat from any client, even after all have left."""
     topic, group = t.topic(), t.group()
     first, second, client = t.connect(), t.connect(), t.new("client")
-    t.note("without one", _changed(t, client, group, topic, 0, first))
-    t.note("with one then", _changed(t, client, group, topic, 5, first))
-    t.note("of another client", _changed(t, t.new("client"), group, topic, 6, second))
-    t.note("of the first again", _changed(t, client, group, topic, 5, first))
+    t.note("without one", _changed(t, client, group, topic, fingerprint=0, to=first))
+    t.note("with one then", _changed(t, client, group, topic, fingerprint=5, to=first))
+    t.note("of another client", _changed(t, t.new("client"), group, topic, fingerprint=6, to=second))
+    t.note("of the first again", _changed(t, client, group, topic, fingerprint=5, to=first))
     for connection in (first, second):
         t.request(RequestCode.UNREGISTER_CLIENT, {"clientID": client, "consumerGroup": group}, to=connection)
     t.note("nobody", _clients(t, group))
-    t.note("the same as before", _changed(t, client, group, topic, 5, first))
-    t.note("another", _changed(t, client, group, topic, 7, first))
+    t.note("the same as before", _changed(t, client, group, topic, fingerprint=5, to=first))
+    t.note("another", _changed(t, client, group, topic, fingerprint=7, to=first))
 
 
 @remoting_case("ProducerManager.registerProducer")

@@ -32,16 +32,16 @@ def _lock(t: RemotingContext, client: str, group: str, topic: str, *queues: int)
 
 
 def _ask_lock(t: RemotingContext, client: str, group: str, topic: str, *queues: int, unlock: bool = False) -> Response:
-    return t.request(*lock_request(client, group, topic, t.broker_name, queues, unlock=unlock))
+    return t.request(*lock_request(client, group, topic, t.broker_name, queues=queues, unlock=unlock))
 
 
 def _assignment(
-    t: RemotingContext, client: str, group: str, topic: str, strategy: str = "AVG", **members: Any
+    t: RemotingContext, client: str, group: str, topic: str, *, strategy: str = "AVG", **members: Any
 ) -> Response:
     return t.request(*assignment_request(topic, group, client, strategy, **members))
 
 
-def _mode(t: RemotingContext, group: str, topic: str, mode: str, share: int = 0) -> Response:
+def _mode(t: RemotingContext, group: str, topic: str, mode: str, *, share: int = 0) -> Response:
     return t.request(*mode_request(topic, group, mode, share))
 
 
@@ -194,7 +194,7 @@ def queues_are_divided_among_clients(t: RemotingContext) -> None:
     clients = _clients(t, 2, group, topic)
     for strategy in ("AVG", "AVG_BY_CIRCLE"):
         for number, client in enumerate(clients):
-            t.note(f"{strategy}, client {number}", _shares(_assignment(t, client, group, topic, strategy)))
+            t.note(f"{strategy}, client {number}", _shares(_assignment(t, client, group, topic, strategy=strategy)))
 
 
 def _shares(response: Response) -> list[Any]:
@@ -210,7 +210,7 @@ def every_broadcasting_client_gets_all_queues(t: RemotingContext) -> None:
     t.note("assigned", _shares(_assignment(t, client, group, topic, messageModel="BROADCASTING")))
     t.heartbeat(client, groups={group: {topic: "*"}})
     for share in (0, 1):
-        t.note(f"set, share {share}", _mode(t, group, topic, "POP", share), 0)
+        t.note(f"set, share {share}", _mode(t, group, topic, "POP", share=share), 0)
         t.note(f"popping, share {share}", _shares(_assignment(t, client, group, topic, messageModel="BROADCASTING")))
 
 
@@ -221,7 +221,7 @@ def offline_groups_and_unknown_topics_or_strategies_get_no_queues(t: RemotingCon
     t.note("offline", _assignment(t, client, group, topic), 0)
     t.heartbeat(client, groups={group: {topic: "*"}})
     t.note("unknown topic", _assignment(t, client, group, t.new()), 0)
-    t.note("unknown strategy", _assignment(t, client, group, topic, "NONE"), 0)
+    t.note("unknown strategy", _assignment(t, client, group, topic, strategy="NONE"), 0)
     t.note("another client", _assignment(t, t.new("client"), group, topic))
     t.note("no body", t.request(RequestCode.QUERY_ASSIGNMENT, {}), 1)
 
@@ -244,7 +244,7 @@ def pop_clients_with_shared_queues_are_assigned_additional_queues(t: RemotingCon
     topic, group = t.topic(queues=4), t.group()
     clients = _clients(t, 4, group, topic)
     for share in (1, 2, 9):
-        t.note(f"share {share}", _mode(t, group, topic, "POP", share), 0)
+        t.note(f"share {share}", _mode(t, group, topic, "POP", share=share), 0)
         for number, client in enumerate(clients):
             t.note(f"share {share}, client {number}", _shares(_assignment(t, client, group, topic)))
 
@@ -267,7 +267,7 @@ def more_pop_clients_than_queues_get_one_queue_each_in_rotation(t: RemotingConte
     """If POP clients outnumber the shared queues, each is assigned one of them in rotation."""
     topic, group = t.topic(queues=2), t.group()
     clients = _clients(t, 5, group, topic)
-    t.note("set", _mode(t, group, topic, "POP", 1), 0)
+    t.note("set", _mode(t, group, topic, "POP", share=1), 0)
     _note_shares(t, clients, group, topic)
 
 
@@ -277,7 +277,7 @@ def an_unregistered_pop_client_gets_queues_only_if_not_shared(t: RemotingContext
     topic, group = t.topic(queues=4), t.group()
     _clients(t, 4, group, topic)
     for share in (-1, 0, 1, 2, 3):
-        _mode(t, group, topic, "POP", share)
+        _mode(t, group, topic, "POP", share=share)
         t.note(f"share {share}", _assignment(t, t.new("stranger"), group, topic), 0)
     _mode(t, group, topic, "PULL")
     t.note("pulling", _assignment(t, t.new("stranger"), group, topic), 0)
@@ -290,9 +290,9 @@ def without_server_load_balancing_each_client_gets_all_queues(t: RemotingContext
     topic, group = t.topic(queues=3), t.group()
     _note_shares(t, [*_clients(t, 2, group, topic), t.new("stranger")], group, topic)
     t.note("an unknown group", _shares(_assignment(t, t.new("client"), t.new("group"), topic)))
-    t.note("an unknown strategy", _shares(_assignment(t, t.new("client"), group, topic, "NONE")))
+    t.note("an unknown strategy", _shares(_assignment(t, t.new("client"), group, topic, strategy="NONE")))
     t.note("an unknown topic", _assignment(t, t.new("client"), group, t.new()), 0)
-    _mode(t, group, topic, "POP", 1)
+    _mode(t, group, topic, "POP", share=1)
     t.note("in mode POP", _shares(_assignment(t, t.new("client"), group, topic)))
 
 

@@ -73,4 +73,4 @@ def a_client_is_assigned_queues_of_both_clusters(t: RemotingContext) -> None:
     wait_until_on_both(t, topic)
     for client, connection in clients.items():
         t.heartbeat(client, groups={group: {topic: "*"}}, to=connection)
-    t.note("shares", [assigned_queues(t, client, group, topic, "CLUSTERING") for client in clients])
+    t.note("shares", [assigned_queues(t, client, group, topic, model="CLUSTERING") for client in clients])

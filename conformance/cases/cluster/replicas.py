@@ -34,7 +34,7 @@ def a_send_to_a_sync_master_without_a_slave_gets_flush_slave_timeout(t: Remoting
     watch = t.stopwatch()
     waiting = t.start(RequestCode.SEND_MESSAGE_V2, short_names(t.send_fields(topic)), b"waits")
     t.note("stored at once", t.stored(topic).bodies)
-    t.note_arrival(waiting, watch, 2.9, 8, 12)
+    t.note_arrival(waiting, watch, 2.9, 8, code=12)
     note_sent_at_once(t, topic, "waits for nobody", properties={"WAIT": "false"})
 
 

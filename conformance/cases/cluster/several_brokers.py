@@ -120,7 +120,7 @@ def a_broker_assigns_the_readable_queues_of_all_brokers(t: RemotingContext) -> N
         for client, connection in clients.items():
             t.heartbeat(client, groups={group: {topic: "*"}}, to=connection)
         for model in ("CLUSTERING", "BROADCASTING"):
-            t.note(f"{label}, {model}", [assigned_queues(t, client, group, topic, model) for client in clients])
+            t.note(f"{label}, {model}", [assigned_queues(t, client, group, topic, model=model) for client in clients])
 
 
 def wait_until_on_both(t: RemotingContext, topic: str) -> None:
@@ -128,7 +128,7 @@ def wait_until_on_both(t: RemotingContext, topic: str) -> None:
     t.require(t.until(lambda: len(t.route(topic).json["queueDatas"]) == 2), f"the route of {topic} lacks a broker")
 
 
-def assigned_queues(t: RemotingContext, client: str, group: str, topic: str, model: str) -> list[tuple[str, int]]:
+def assigned_queues(t: RemotingContext, client: str, group: str, topic: str, *, model: str) -> list[tuple[str, int]]:
     """Return the broker names and queue ids assigned to a client."""
     assigned = t.request(*assignment_request(topic, group, client, model=model)).json["messageQueueAssignments"]
     return sorted((each["messageQueue"]["brokerName"], each["messageQueue"]["queueId"]) for each in assigned)

@@ -169,7 +169,7 @@ def check_client_config_accepts_unchecked_types_and_expressions(t: RemotingConte
     topic, group = t.topic(queues=1), t.group()
     for kind in ("TAG", "", None, "SQL92", "sql92", "tag"):
         for expression in ("*", "", None):
-            t.note(f"{expression} of {kind}", check(t, group, topic, expression, kind))
+            t.note(f"{expression} of {kind}", check(t, group, topic, expression, kind=kind))
     for label, body in (
         ("empty object", b"{}"),
         ("no subscription", dumps({"clientId": "client", "group": group})),

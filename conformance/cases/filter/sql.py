@@ -36,7 +36,7 @@ def _note_all(t: RemotingContext, expressions: Iterable[str]) -> None:
         t.note(expression, response.bodies if response.code == 0 else response.code)
 
 
-def _check(t: RemotingContext, group: str, topic: str, expression: str, kind: str = "SQL92") -> Response:
+def _check(t: RemotingContext, group: str, topic: str, expression: str, *, kind: str = "SQL92") -> Response:
     data = {"topic": topic, "subString": expression, "expressionType": kind}
     body = {"clientId": "client", "group": group, "subscriptionData": data}
     return t.request(RequestCode.CHECK_CLIENT_CONFIG, None, dumps(body))
@@ -184,10 +184,10 @@ def check_client_config_accepts_valid_sql_expressions(t: RemotingContext) -> Non
     topic, group = t.topic(queues=1), t.group()
     for expression in ("a > 1", "a BETWEEN 1 AND 5 OR b IS NULL", "a LIKE", "b LIKE 'x%'", "a = 1 foo"):
         t.note(expression, _check(t, group, topic, expression), 0)
-    t.note("tag", _check(t, group, topic, "||", "TAG"), 0)
+    t.note("tag", _check(t, group, topic, "||", kind="TAG"), 0)
     t.note("unknown topic and group", _check(t, t.new("group"), t.new(), "a > 1"), 0)
     t.note("no body", t.request(RequestCode.CHECK_CLIENT_CONFIG), 0)
-    t.note("unknown type", _check(t, group, topic, "a > 1", "FOO"))
+    t.note("unknown type", _check(t, group, topic, "a > 1", kind="FOO"))
 
 
 @remoting_case("PullMessageProcessor.processRequest")

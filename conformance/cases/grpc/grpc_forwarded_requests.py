@@ -99,7 +99,7 @@ def consume_message_directly_times_out_after_5_s_without_a_result(t: GrpcContext
     watch = t.stopwatch()
     asked = client.given(client.stored())
     command = _verify(client.stream)
-    t.note_arrival(asked, watch, 4.5, 8.5, 2)
+    t.note_arrival(asked, watch, 4.5, 8.5, code=2)
     client.stream.send(_result(command.nonce))
     client.stream.send(_result("never asked"))
     client.note_goes_on("goes on")
@@ -113,7 +113,7 @@ def consume_message_directly_times_out_without_a_telemetry_stream(t: GrpcContext
     client.stream.cancel()
     t.wait(1)
     watch = t.stopwatch()
-    t.note_arrival(client.given(message), watch, 4.5, 8.5, 2)
+    t.note_arrival(client.given(message), watch, 4.5, 8.5, code=2)
 
 
 @grpc_case("GrpcClientChannel.setClientObserver")
@@ -152,7 +152,7 @@ def the_consume_status_omits_grpc_consumers_after_a_timeout(t: GrpcContext) -> N
     watch = t.stopwatch()
     status = {"topic": client.topic, "group": client.group}
     asked = t.start(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, status)
-    t.note_arrival(asked, watch, 4.5, 8, 0)
+    t.note_arrival(asked, watch, 4.5, 8, code=0)
 
 
 @grpc_case("AdminBrokerProcessor.callConsumer")

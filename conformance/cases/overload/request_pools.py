@@ -173,10 +173,10 @@ def a_commit_or_recall_succeeds_if_the_wait_for_a_slave_times_out(t: RemotingCon
     ended = t.start(RequestCode.END_TRANSACTION, producers.end_fields(committed, COMMIT), to=t.connect())
     t.note("rolled back", producers.end(rolled_back, ROLLBACK), 0)
     t.note("after", watch.between(0, 2))
-    t.note_arrival(ended, watch, 2.9, 8, 0)
+    t.note_arrival(ended, watch, 2.9, 8, code=0)
     watch = t.stopwatch()
     recall = waiting_recall(t, producers.topic)
-    t.note_arrival(recall, watch, 2.9, 8, 0)
+    t.note_arrival(recall, watch, 2.9, 8, code=0)
     t.note("stored", t.stored(producers.topic, 2).bodies)
 
 

@@ -88,7 +88,7 @@ def a_held_notification_returns_false_when_its_poll_time_ends(t: RemotingContext
     """A waiting notification returns hasMsg=false when its poll time ends without a message."""
     group = popping(t)
     watch = t.stopwatch()
-    t.note_arrival(waiting(group, poll_ms=3000), watch, 2.85, 4.5, 0)
+    t.note_arrival(waiting(group, poll_ms=3000), watch, 2.85, 4.5, code=0)
 
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
@@ -98,7 +98,7 @@ def a_new_message_wakes_a_held_notification(t: RemotingContext) -> None:
     pending = waiting(group)
     watch = t.stopwatch()
     group.fill(queue=1)
-    t.note_arrival(pending, watch, 0, 2, 0)
+    t.note_arrival(pending, watch, 0, 2, code=0)
 
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
@@ -171,10 +171,10 @@ def an_unblocked_queue_wakes_a_held_ordered_notification(t: RemotingContext) -> 
     pending = waiting(group, order=True)
     watch = t.stopwatch()
     group.ack(handle, 0)
-    t.note_arrival(pending, watch, 0, 2, 0)
+    t.note_arrival(pending, watch, 0, 2, code=0)
     group.pop_in_order(1, invisible_ms=2000)
     watch = t.stopwatch()
-    t.note_arrival(waiting(group, order=True), watch, 1.8, 4, 0)
+    t.note_arrival(waiting(group, order=True), watch, 1.8, 4, code=0)
 
 
 @remoting_case("NotificationProcessor.processRequest")

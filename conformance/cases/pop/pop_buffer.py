@@ -39,7 +39,7 @@ class StoredRecords:
     def records(self) -> list[dict[str, Any]]:
         """Return all records so far, without the revive queue, because all pops of a broker share the revive queues."""
         t = self._group.t
-        shown = [record_shown(each) for each in records_since(t, TIMER_TOPIC, 0, self._since, self._group.name)]
+        shown = [record_shown(each) for each in records_since(t, TIMER_TOPIC, 0, self._since, mark=self._group.name)]
         for each in shown:
             del each["properties"]["REAL_QID"]
         return shown

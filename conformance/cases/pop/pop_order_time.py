@@ -9,7 +9,7 @@ from ...helpers.pops import popping
 from ...helpers.settings import ODD, with_keys
 
 
-def note_wake_up(t: RemotingContext, pending: Pending, watch: Stopwatch, low: float, high: float) -> None:
+def note_wake_up(t: RemotingContext, pending: Pending, watch: Stopwatch, *, low: float, high: float) -> None:
     """Record the response to a waiting pop, and whether it arrived between `low` and `high` seconds."""
     response = t.arrival(pending)
     t.note("code", response.code)
@@ -37,7 +37,7 @@ def a_prolonged_batch_blocks_its_queue_until_the_new_duration_ends(t: RemotingCo
     [handle] = group.handles_in_order(1, invisible_ms=1000)
     watch = t.stopwatch()
     group.change(handle, 0, 4000)
-    note_wake_up(t, group.waiting(order=True, poll_ms=15_000), watch, 3.8, 5.5)
+    note_wake_up(t, group.waiting(order=True, poll_ms=15_000), watch, low=3.8, high=5.5)
 
 
 @remoting_case("ConsumerOrderInfoManager.updateNextVisibleTime")
@@ -97,7 +97,7 @@ def the_last_ack_wakes_a_pop(t: RemotingContext) -> None:
     pending = group.waiting(order=True, poll_ms=15_000)
     watch = t.stopwatch()
     group.ack_all(batch)
-    note_wake_up(t, pending, watch, 0, 2)
+    note_wake_up(t, pending, watch, low=0, high=2)
 
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
@@ -106,7 +106,7 @@ def the_end_of_the_invisible_duration_wakes_a_held_pop(t: RemotingContext) -> No
     group = popping(t, 2)
     group.pop_in_order(2, invisible_ms=3000)
     watch = t.stopwatch()
-    note_wake_up(t, group.waiting(order=True, poll_ms=15_000), watch, 2.8, 4.5)
+    note_wake_up(t, group.waiting(order=True, poll_ms=15_000), watch, low=2.8, high=4.5)
 
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
@@ -117,7 +117,7 @@ def a_new_message_wakes_no_held_pop_while_a_batch_is_in_flight(t: RemotingContex
     watch = t.stopwatch()
     pending = group.waiting(order=True, poll_ms=15_000)
     group.fill()
-    note_wake_up(t, pending, watch, 2.3, 4)
+    note_wake_up(t, pending, watch, low=2.3, high=4)
 
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
@@ -127,16 +127,16 @@ def a_new_message_wakes_a_pop_held_for_an_empty_queue(t: RemotingContext) -> Non
     pending = group.waiting(order=True, poll_ms=15_000)
     watch = t.stopwatch()
     group.fill()
-    note_wake_up(t, pending, watch, 0, 2)
+    note_wake_up(t, pending, watch, low=0, high=2)
 
 
 def note_woken_after_change(
     t: RemotingContext,
     offset: int,
     poll_ms: int,
+    *,
     low: float,
     high: float,
-    *,
     invisible_ms: int = 1000,
     done: tuple[int, ...] = (),
 ) -> None:
@@ -150,31 +150,31 @@ def note_woken_after_change(
         group.ack(handles[each], each)
     watch = t.stopwatch()
     group.change(handles[offset], offset, invisible_ms)
-    note_wake_up(t, group.waiting(order=True, poll_ms=poll_ms), watch, low, high)
+    note_wake_up(t, group.waiting(order=True, poll_ms=poll_ms), watch, low=low, high=high)
 
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def shortening_the_first_message_of_a_batch_loses_the_wake_up(t: RemotingContext) -> None:
     """If the first message of a batch gets less time than the others have left, a waiting pop is not woken any more."""
-    note_woken_after_change(t, 0, 7000, 6.5, 9)
+    note_woken_after_change(t, 0, 7000, low=6.5, high=9)
 
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def shortening_the_last_message_of_a_batch_keeps_the_wake_up(t: RemotingContext) -> None:
     """If the last message of a batch gets less time than the others have left, a waiting pop is woken in time."""
-    note_woken_after_change(t, 2, 9000, 2.8, 4.8)
+    note_woken_after_change(t, 2, 9000, low=2.8, high=4.8)
 
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def prolonging_the_first_message_of_a_batch_delays_the_wake_up(t: RemotingContext) -> None:
     """If the first message of a batch gets more time than the others have left, a waiting pop is woken at its end."""
-    note_woken_after_change(t, 0, 12_000, 4.8, 6.8, invisible_ms=5000)
+    note_woken_after_change(t, 0, 12_000, low=4.8, high=6.8, invisible_ms=5000)
 
 
 @remoting_case("ConsumerOrderInfoLockManager.updateLockFreeTimestamp")
 def shortening_the_only_unacknowledged_message_advances_the_wake_up(t: RemotingContext) -> None:
     """If the only unacknowledged message of a batch gets less time, a waiting pop is woken at its end."""
-    note_woken_after_change(t, 0, 9000, 0.8, 2.6, done=(1, 2))
+    note_woken_after_change(t, 0, 9000, low=0.8, high=2.6, done=(1, 2))
 
 
 @remoting_case(
@@ -189,4 +189,4 @@ def without_notify_after_lock_release_an_unblocked_queue_wakes_no_held_pop(t: Re
     pending = group.waiting(order=True, poll_ms=6000)
     t.wait(3)
     t.note("when it is free", pending.arrived())
-    note_wake_up(t, pending, watch, 5.8, 8)
+    note_wake_up(t, pending, watch, low=5.8, high=8)

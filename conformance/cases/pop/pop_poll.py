@@ -12,7 +12,7 @@ from .notification import waiting as waiting_notification
 from .pop_retry import ONLY_V2
 
 
-def note_woken(
+def note_woken(  # noqa: PLR0917 - two numbers and pairs: the ranges in order
     t: RemotingContext,
     pending: Pending,
     watch: Stopwatch,
@@ -34,7 +34,7 @@ def a_held_pop_returns_when_its_poll_time_ends(t: RemotingContext) -> None:
     """A waiting pop that finds nothing returns when its poll time ends."""
     group = popping(t)
     watch = t.stopwatch()
-    t.note_arrival(group.waiting(poll_ms=3000), watch, 2.85, 4.5, 210)
+    t.note_arrival(group.waiting(poll_ms=3000), watch, 2.85, 4.5, code=210)
 
 
 @remoting_case("PopLongPollingService.polling")
@@ -53,7 +53,7 @@ def the_poll_time_is_counted_from_the_born_time(t: RemotingContext) -> None:
     group = popping(t)
     watch = t.stopwatch()
     pending = group.waiting(poll_ms=6000, bornTime=t.now_ms() - 4000)
-    t.note_arrival(pending, watch, 1.8, 3.5, 210)
+    t.note_arrival(pending, watch, 1.8, 3.5, code=210)
 
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
@@ -63,7 +63,7 @@ def a_new_message_wakes_a_held_pop(t: RemotingContext) -> None:
     pending = group.waiting()
     watch = t.stopwatch()
     group.fill()
-    t.note_arrival(pending, watch, 0, 2, 0)
+    t.note_arrival(pending, watch, 0, 2, code=0)
 
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")
@@ -131,7 +131,7 @@ def a_tag_differing_only_in_case_wakes_no_held_pop(t: RemotingContext) -> None:
     watch = t.stopwatch()
     pending = group.waiting(expression="A", poll_ms=3000)
     group.fill(2, tag="a")
-    t.note_arrival(pending, watch, 2.85, 4.5, 210)
+    t.note_arrival(pending, watch, 2.85, 4.5, code=210)
     t.note("committed", group.committed(), 0)
 
 
@@ -280,7 +280,7 @@ def registering_or_unregistering_consumers_wakes_no_held_pop(t: RemotingContext)
     t.disconnect(connection)
     t.wait(1)
     t.note("when it has left", pending.arrived())
-    t.note_arrival(pending, watch, 5.85, 8, 210)
+    t.note_arrival(pending, watch, 5.85, 8, code=210)
 
 
 @remoting_case("PopLongPollingService.polling", settings=with_keys(NO_AUTO_CREATE, "popPollingSize"))
@@ -327,4 +327,4 @@ def a_pop_for_0_messages_is_held_until_its_deadline(t: RemotingContext) -> None:
     """A pop for 0 messages waits although messages exist, and returns empty at its deadline."""
     group = popping(t, 2)
     watch = t.stopwatch()
-    t.note_arrival(group.waiting(max_messages=0, poll_ms=2000), watch, 1.85, 3.5, 210)
+    t.note_arrival(group.waiting(max_messages=0, poll_ms=2000), watch, 1.85, 3.5, code=210)

@@ -19,7 +19,7 @@ IN_MEMORY: Mapping[str, str] = {**RECORDS, "enablePopBufferMerge": "true", "popC
 
 def stored_of(group: PopGroup, since: int) -> int:
     """Return the number of check points and acknowledgements of a group, which are timed messages when stored."""
-    return len(records_since(group.t, TIMER_TOPIC, 0, since, group.name))
+    return len(records_since(group.t, TIMER_TOPIC, 0, since, mark=group.name))
 
 
 @remoting_case("PopConsumerService.popAsync", settings=RECORDS)

@@ -54,7 +54,7 @@ def one_in_five_pops_reads_the_retry_topic_first(t: RemotingContext) -> None:
     name = t.topic(queues=1, name=group.retry_topic)
     group.fill(400)
     t.sent(name, 400)
-    _note_share(t, _digits(group, 400), 1, 12, 28)
+    _note_share(t, _digits(group, 400), 1, low=12, high=28)
 
 
 @remoting_case("PopMessageProcessor.processRequest")
@@ -168,7 +168,7 @@ def half_of_the_pops_read_the_v1_and_half_the_v2_retry_topic(t: RemotingContext)
     second_form = pop_retry_topic(group.topic, group.name, v2=True)
     t.require(t.until(lambda: t.max_offset(second_form) >= 200), "not all messages were redelivered")
     t.sent(t.topic(queues=1, name=group.retry_topic), 200)
-    _note_share(t, _digits(group, 200), 1, 35, 65)
+    _note_share(t, _digits(group, 200), 1, low=35, high=65)
 
 
 def _digits(group: PopGroup, count: int) -> list[int]:
@@ -176,7 +176,7 @@ def _digits(group: PopGroup, count: int) -> list[int]:
     return [int(group.pop_one()["startOffsetInfo"].split(" ")[0]) for _ in range(count)]
 
 
-def _note_share(t: RemotingContext, digits: list[int], digit: int, low: int, high: int) -> None:
+def _note_share(t: RemotingContext, digits: list[int], digit: int, *, low: int, high: int) -> None:
     """Record whether a topic kind's share is between `low` and `high` percent."""
     share = 100 * digits.count(digit) / len(digits)
     kinds = sorted(set(digits))

@@ -29,19 +29,19 @@ class ReviveRecords:
 
     def messages_in_timer_topic(self, count: int, seconds: float = 5) -> list[ReceivedMessage]:
         """Return the messages in the timer topic that hold the records, as soon as there are `count`."""
-        return self._records(TIMER_TOPIC, 0, self._since, count, seconds)
+        return self._records(TIMER_TOPIC, 0, self._since, count, seconds=seconds)
 
     def in_revive_topic(self, response: Response, count: int, seconds: float = 10) -> list[dict[str, Any]]:
         """Return the records of a pop in the revive topic as soon as there are `count`."""
         queue = int(response["reviveQid"])
         topic = revive_topic(self._group.t.cluster)
-        return [record_shown(each) for each in self._records(topic, queue, self._starts[queue], count, seconds)]
+        return [record_shown(each) for each in self._records(topic, queue, self._starts[queue], count, seconds=seconds)]
 
-    def _records(self, topic: str, queue: int, since: int, count: int, seconds: float) -> list[ReceivedMessage]:
+    def _records(self, topic: str, queue: int, since: int, count: int, *, seconds: float) -> list[ReceivedMessage]:
         t, name = self._group.t, self._group.name
 
         def look() -> list[ReceivedMessage]:
-            found = records_since(t, topic, queue, since, name)
+            found = records_since(t, topic, queue, since, mark=name)
             return found if len(found) >= count else []
 
         return t.until(look, seconds)
@@ -65,7 +65,7 @@ def properties_without_queue(record: dict[str, Any]) -> dict[str, str]:
 
 
 def note_record(
-    t: RemotingContext, label: str, record: dict[str, Any], pop_time: str, readable: str = "readable after"
+    t: RemotingContext, label: str, record: dict[str, Any], pop_time: str, *, readable: str = "readable after"
 ) -> None:
     """Note a record without its revive queue, and the time in ms from the pop until it becomes readable."""
     t.note(label, {**record, "properties": properties_without_queue(record)})
@@ -133,9 +133,9 @@ def a_change_writes_a_check_point_and_an_ack(t: RemotingContext) -> None:
     group, log, response = logged_pop(t, 3)
     changed = group.change(group.handles_of(response)[2], 2, 30_000)
     _, point, ack = log.in_timer_topic(3)
-    note_record(t, "check point", point, changed["popTime"], "check point readable after")
+    note_record(t, "check point", point, changed["popTime"], readable="check point readable after")
     t.note("popped at the time of the change", str(point["body"]["pt"]) == changed["popTime"])
-    note_record(t, "acknowledgement", ack, response["popTime"], "acknowledgement readable after")
+    note_record(t, "acknowledgement", ack, response["popTime"], readable="acknowledgement readable after")
 
 
 @remoting_case("TimerMessageStore.convert")

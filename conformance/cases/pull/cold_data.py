@@ -101,7 +101,7 @@ def a_pull_consumer_over_its_limit_of_cold_reads_waits(t: RemotingContext) -> No
     topic, group = _member(t, "CONSUME_ACTIVELY")
     t.note("served", t.pull(topic, group, max_messages=1).code)
     watch = t.stopwatch()
-    t.note_arrival(t.start_pull(topic, group, offset=1), watch, 2.9, 9, 0)
+    t.note_arrival(t.start_pull(topic, group, offset=1), watch, 2.9, 9, code=0)
 
 
 @remoting_case("ColdDataCgCtrService.isCgNeedColdDataFlowCtr", settings={**ALL_COLD, "cgColdReadThreshold": "100000"})

@@ -31,7 +31,7 @@ def note_woken(t: RemotingContext, pull: Pending, topic: str, body: str, **more:
     """Send a message, and record the waiting pull's response and whether it came at once."""
     watch = t.stopwatch()
     t.send(topic, body, **more)
-    t.note_arrival(pull, watch, 0, IMMEDIATE_SECONDS, 0)
+    t.note_arrival(pull, watch, 0, IMMEDIATE_SECONDS, code=0)
 
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
@@ -75,7 +75,7 @@ def a_message_in_another_queue_wakes_no_held_pull(t: RemotingContext) -> None:
     pull = t.start_pull(topic, group, offset=1, suspend_ms=2000)
     t.wait(0.2)
     t.send(topic, queue=1)
-    t.note_arrival(pull, watch, 2, 9, 19)
+    t.note_arrival(pull, watch, 2, 9, code=19)
 
 
 @remoting_case("PullRequestHoldService.checkHoldRequest")
@@ -140,7 +140,7 @@ def a_message_with_another_tag_completes_a_held_pull_only_at_the_next_scan(t: Re
     t.send(topic, "does not match", tag="U")
     t.wait(1)
     t.note("a second later", pull.arrived())
-    t.note_arrival(pull, watch, 4.3, 7, 20)
+    t.note_arrival(pull, watch, 4.3, 7, code=20)
 
 
 @remoting_case("ExpressionMessageFilter.isMatchedByCommitLog")
@@ -176,7 +176,7 @@ def a_reset_does_not_wake_a_held_pull(t: RemotingContext) -> None:
     t.wait(0.2)
     fields = {"topic": topic, "group": group, "timestamp": 0, "isForce": True}
     t.note("reset", t.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, fields), 0)
-    t.note_arrival(pull, watch, 2, 9, 21)
+    t.note_arrival(pull, watch, 2, 9, code=21)
 
 
 @remoting_case("ConsumerManager.registerConsumer, ConsumerManager.unregisterConsumer")
@@ -206,7 +206,7 @@ def pulls_are_held_one_second_where_long_polling_is_off(t: RemotingContext) -> N
     topic, group = t.topic(queues=1), t.group()
     watch = t.stopwatch()
     pull = t.start_pull(topic, group, suspend_ms=15_000)
-    t.note_arrival(pull, watch, 0.9, 4, 19)
+    t.note_arrival(pull, watch, 0.9, 4, code=19)
 
 
 @remoting_case("PullRequestHoldService.notifyMessageArriving")
@@ -216,4 +216,4 @@ def a_delayed_message_wakes_a_held_pull_on_delivery(t: RemotingContext) -> None:
     pull = start_held_pull(t, topic, group)
     watch = t.stopwatch()
     t.send(topic, "later", properties={"DELAY": "1"})
-    t.note_arrival(pull, watch, 0.9, 3, 0)
+    t.note_arrival(pull, watch, 0.9, 3, code=0)

@@ -26,7 +26,7 @@ def delayed(t: RemotingContext, topic: str, level: object, body: str = "later", 
     t.note(f"sent, level {level}", response.without("queueOffset"), 0)
 
 
-def note_delivered(t: RemotingContext, topic: str, watch: Stopwatch, low: float, high: float) -> None:
+def note_delivered(t: RemotingContext, topic: str, watch: Stopwatch, *, low: float, high: float) -> None:
     """Record that queue 1 is empty at first, then the delivered message and whether it took `low` to `high` seconds."""
     t.note("at once", t.pull(topic, t.group(), 1), 19)
     response = t.stored(topic, 1, 1)
@@ -41,7 +41,7 @@ def a_message_with_delay_level_1_is_delivered_after_1_second(t: RemotingContext)
     watch = t.stopwatch()
     fields: dict[str, Any] = {"queue": 1, "tag": "A", "keys": "k", "properties": {"DELAY": "1", "mine": "x"}}
     t.note("sent", t.send(topic, **fields).without("queueOffset"), 0)
-    note_delivered(t, topic, watch, 1, 2.5)
+    note_delivered(t, topic, watch, low=1, high=2.5)
 
 
 @remoting_case("HookUtils.handleScheduleMessage")

@@ -11,7 +11,7 @@ from ...helpers.timers import DAY_MS, handle_of
 from .delay import note_delivered
 
 
-def timed(t: RemotingContext, topic: str, name: str, value: object, body: str = "timed", **more: Any) -> Response:
+def timed(t: RemotingContext, topic: str, name: str, value: object, *, body: str = "timed", **more: Any) -> Response:
     """Send a message with one of the properties that set a delivery time."""
     response = t.send(topic, body, properties={name: str(value)}, **more)
     t.note(f"sent with {name}", response.without("queueOffset", "recallHandle"), 0)
@@ -26,7 +26,7 @@ def a_timed_message_is_delivered_on_time(t: RemotingContext) -> None:
     watch = t.stopwatch()
     sent = timed(t, topic, "TIMER_DELAY_MS", 2000, queue=1, tag="A", keys="k")
     t.note("in the queue asked for", sent["queueId"])
-    note_delivered(t, topic, watch, 2, 4)
+    note_delivered(t, topic, watch, low=2, high=4)
 
 
 @remoting_case("TimerMessageStore.convert")
@@ -52,9 +52,9 @@ def a_delivery_time_is_set_by_delay_seconds_delay_ms_or_timestamp(t: RemotingCon
     """
     topic = t.topic(queues=1)
     watch = t.stopwatch()
-    timed(t, topic, "TIMER_DELAY_SEC", 1, "seconds")
-    timed(t, topic, "TIMER_DELAY_MS", 1000, "milliseconds")
-    timed(t, topic, "TIMER_DELIVER_MS", t.now_ms() + 1000, "time")
+    timed(t, topic, "TIMER_DELAY_SEC", 1, body="seconds")
+    timed(t, topic, "TIMER_DELAY_MS", 1000, body="milliseconds")
+    timed(t, topic, "TIMER_DELIVER_MS", t.now_ms() + 1000, body="time")
     messages = t.stored(topic, 3).messages
     t.note("after", watch.between(1, 3.5))
     properties = {message.body.decode(): sorted(message.properties) for message in messages}

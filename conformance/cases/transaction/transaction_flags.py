@@ -64,7 +64,7 @@ def a_message_in_no_queue_wakes_a_pull_held_at_offset_0(t: RemotingContext) -> N
         t.wait(0.5)
         watch = t.stopwatch()
         t.send(topic, f"flag {flag}", sysFlag=flag)
-        t.note_arrival(pull, watch, 0, 3, 19)
+        t.note_arrival(pull, watch, 0, 3, code=19)
     t.sent(topic, 1)
     later = t.start_pull(topic, group, 0, 1, suspend_ms=15_000)
     t.wait(0.5)

@@ -77,7 +77,7 @@ def each_check_round_stores_an_immune_half_message_again(t: RemotingContext) -> 
     first = int(sent["queueOffset"])
 
     def stored() -> list[ReceivedMessage]:
-        return records_since(t, HALF_TOPIC, 0, first, producers.topic)
+        return records_since(t, HALF_TOPIC, 0, first, mark=producers.topic)
 
     t.until(lambda: len(stored()) > 3, 50)
     for label, message in zip(("sent", "first look", "second look", "third look"), stored(), strict=False):

@@ -75,7 +75,7 @@ def send_to(world: World, topic: str, queues: int = 4, template: str = "TBW102")
     ],
 )
 def test_a_send_creates_a_missing_topic_from_its_template(
-    world: World, topic: str, queues: int, template: str, created: int
+    world: World, topic: str, queues: int, template: str, *, created: int
 ) -> None:
     """The topic gets the smaller of the client's and the template's queues, and perm 6 (seen on 5.3.3)."""
     config = send_to(world, topic, queues, template)

@@ -36,7 +36,7 @@ def written(world: World, ack: Ack, *, batch: bool) -> tuple[str, str, dict[str,
     ],
 )
 def test_an_acknowledgement_is_stored_with_its_key(
-    world: World, broker: str | None, batch: bool, tag: str, key: str, body: dict[str, object]
+    world: World, broker: str | None, batch: bool, tag: str, *, key: str, body: dict[str, object]
 ) -> None:
     """The key has the offsets and ends with the tag; acknowledgements of the merge buffer have no broker name."""
     ack = Ack("T", "G", 1, 5, 7, broker, [5, 6])

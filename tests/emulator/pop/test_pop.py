@@ -386,7 +386,7 @@ def test_an_invalid_pop_is_rejected_with_upstreams_code_and_text(world: World) -
     ],
 )
 def test_an_ack_with_a_malformed_handle_or_an_illegal_position_is_rejected(
-    world: World, extra_info: str, queue: int, offset: int, code: int, text: str
+    world: World, extra_info: str, queue: int, offset: int, *, code: int, text: str
 ) -> None:
     """A malformed handle or a position outside the queue is rejected; the messages stay in flight."""
     filled(world)

@@ -36,7 +36,7 @@ def result(call: DirectCall) -> PullResult:
     ],
 )
 def test_a_pull_offset_in_or_out_of_range_returns_code_status_and_next_offset(
-    world: World, stored: int, offset: int, code: int, status: str, following: int
+    world: World, stored: int, offset: int, code: int, *, status: str, following: int
 ) -> None:
     """Each pull offset returns its code, status and next offset (seen on 5.3.3)."""
     world.topic("A")

@@ -14,15 +14,15 @@ from rocketmq_testkit.emulator.store.commit_log import CommitLog
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 2), st.integers(1, 400)), min_size=1, max_size=40),
-    st.integers(0, 40),
-    st.integers(-1, 50),
-    st.integers(1, 2000),
-    st.integers(0, 800),
+    sent=st.lists(st.tuples(st.integers(0, 2), st.integers(1, 400)), min_size=1, max_size=40),
+    offset=st.integers(0, 40),
+    count=st.integers(-1, 50),
+    bytes_max=st.integers(1, 2000),
+    filter_bytes=st.integers(0, 800),
 )
-@example([(0, 1)] * 5, 0, 5, 2000, 20)
+@example(sent=[(0, 1)] * 5, offset=0, count=5, bytes_max=2000, filter_bytes=20)
 def test_a_pull_returns_as_many_messages_as_its_limits_allow(
-    sent: list[tuple[int, int]], offset: int, count: int, bytes_max: int, filter_bytes: int
+    sent: list[tuple[int, int]], offset: int, count: int, bytes_max: int, *, filter_bytes: int
 ) -> None:
     """A read returns consecutive messages from the offset on: at least one, then as many as all limits allow."""
     world = make_world(max_transfer_bytes_on_message_in_memory=bytes_max, max_filter_message_size=filter_bytes)

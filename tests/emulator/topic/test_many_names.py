@@ -20,7 +20,7 @@ from rocketmq_testkit.emulator.operations.topics import DeleteTopic
 from rocketmq_testkit.emulator.topic.topic_group_index import TopicGroupIndex
 
 
-def beat(world: World, channel: DirectChannel, client: str, groups: dict[str, str], producers: list[str]) -> None:
+def beat(world: World, channel: DirectChannel, client: str, groups: dict[str, str], *, producers: list[str]) -> None:
     """Send a client's heartbeat with consumer groups (each with a topic) and producer groups."""
     consumers = [ConsumerData(group, subscriptions=[build_subscription(topic, "*")]) for group, topic in groups.items()]
     world.engine.execute(world.broker, Heartbeat(client, producers, consumers), channel)
@@ -36,7 +36,7 @@ def test_a_closed_connection_is_removed_from_all_its_groups(world: World) -> Non
     world.topic("T")
     one, other = DirectChannel("one"), DirectChannel("other")
     for channel, client in ((one, "a"), (other, "b")):
-        beat(world, channel, client, {"G": "T", "H": "T"}, ["P", "Q"])
+        beat(world, channel, client, {"G": "T", "H": "T"}, producers=["P", "Q"])
 
     one.active = False
     world.engine.submit(world.broker, ChannelClosed(), one)
@@ -54,7 +54,7 @@ def test_a_client_stays_in_its_group_until_its_last_connection_leaves(world: Wor
     world.topic("T")
     one, other = DirectChannel("one"), DirectChannel("other")
     for channel in (one, other):
-        beat(world, channel, "a", {"G": "T"}, ["P"])
+        beat(world, channel, "a", {"G": "T"}, producers=["P"])
     clients = world.broker.clients
 
     world.engine.execute(world.broker, UnregisterClient("a", "P", "G"), one)
@@ -71,8 +71,8 @@ def test_a_consumer_with_a_new_client_id_is_known_by_that_id_only(world: World) 
     """A consumer whose connection sends a new client id is known by that id only."""
     world.topic("T")
     channel = DirectChannel("one")
-    beat(world, channel, "a", {"G": "T"}, [])
-    beat(world, channel, "b", {"G": "T"}, [])
+    beat(world, channel, "a", {"G": "T"}, producers=[])
+    beat(world, channel, "b", {"G": "T"}, producers=[])
     clients = world.broker.clients
 
     assert (clients.is_consumer("G", "a"), clients.is_consumer("G", "b")) == (False, True)
@@ -86,11 +86,11 @@ def test_groups_of_a_topic_are_its_current_subscribers(world: World) -> None:
     for topic in ("T", "U"):
         world.topic(topic)
     channel = DirectChannel("one")
-    beat(world, channel, "a", {"G": "T"}, [])
-    beat(world, DirectChannel("other"), "b", {"H": "T"}, [])
+    beat(world, channel, "a", {"G": "T"}, producers=[])
+    beat(world, DirectChannel("other"), "b", {"H": "T"}, producers=[])
     assert groups_of(world, "T") == ["G", "H"]
 
-    beat(world, channel, "a", {"G": "U"}, [])
+    beat(world, channel, "a", {"G": "U"}, producers=[])
     assert (groups_of(world, "T"), groups_of(world, "U")) == (["H"], ["G"])
 
     world.engine.submit(world.broker, ChannelClosed(), channel)

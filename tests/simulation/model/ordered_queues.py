@@ -212,7 +212,7 @@ class OrderedQueues(WaitingPops):
         for seen in self._half_empty:
             # If the attempt got messages, queues that its own batch blocks do not count: it may have read all of them.
             attempt_id = None if seen.messages else seen.attempt_id
-            if free := self._available(seen.group, seen.topic, seen.queue_id, now, attempt_id):
+            if free := self._available(seen.group, seen.topic, seen.queue_id, now, attempt_id=attempt_id):
                 raise Violation(f"the response could have had messages of {free}: {seen}")
         self._half_empty.clear()
         for parked in self._waiting.values():
@@ -221,7 +221,9 @@ class OrderedQueues(WaitingPops):
             if free := self._available(parked.group, parked.topic, parked.queue_id, now):
                 raise Violation(f"{free} is free and {parked} still waits")
 
-    def _available(self, group: str, topic: str, queue_id: int, now: int, attempt_id: str | None = None) -> list[Place]:
+    def _available(
+        self, group: str, topic: str, queue_id: int, now: int, *, attempt_id: str | None = None
+    ) -> list[Place]:
         queue_ids = [queue_id] if queue_id >= 0 else sorted(self._log.queue_ids(topic))
         return [
             (topic, one)

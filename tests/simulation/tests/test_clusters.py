@@ -187,17 +187,17 @@ class Brokers(RuleBasedStateMachine):
         self.cluster.perform(Action(*action))  # type: ignore[arg-type]  # drawn by the types of the fields
 
     @rule(verb=st.sampled_from(AT_CLIENTS), client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER, d=NUMBER, fate=FATE)
-    def use(self, verb: str, client: int, a: int, b: int, c: int, d: int, fate: str) -> None:
+    def use(self, verb: str, client: int, a: int, b: int, *, c: int, d: int, fate: str) -> None:
         """Send a client's request to one broker."""
         self._perform(verb, client, a, b, c, d, fate)
 
     @rule(client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER, d=NUMBER)
-    def send(self, client: int, a: int, b: int, c: int, d: int) -> None:
+    def send(self, client: int, a: int, b: int, c: int, *, d: int) -> None:
         """Send a message to a running broker."""
         self._perform("send anywhere", client, a, b, c, d)
 
     @rule(verb=st.sampled_from(FALLS), client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER)
-    def disturb(self, verb: str, client: int, a: int, b: int, c: int) -> None:
+    def disturb(self, verb: str, client: int, a: int, b: int, *, c: int) -> None:
         """Crash, stop or start a broker, or use a slave."""
         self._perform(verb, client, a, b, c)
 

@@ -18,14 +18,14 @@ def test_a_failing_message_is_dead_after_the_retry_limit_of_its_group(limit: int
     simulation = Simulation(Setup(1, limits=(limit, limit)), keep=True)
     session, group = simulation.session, PULL_GROUPS[0]
     client = simulation.pullers[0]
-    session.send(client, TOPIC, 0, "fails", "red")
-    session.pull(client, TOPIC, 0, 0, 32)
+    session.send(client, TOPIC, 0, "fails", tag="red")
+    session.pull(client, TOPIC, 0, 0, count=32)
     for attempt in range(limit + 1):
         assert [pulled[1] for pulled in client.pulled] == [attempt]
         session.send_back(client, client.pulled.pop(), 0, None)
         session.end_step()
         session.advance(2 * 3_600_000 + 2_000)
-        session.pull(client, f"%RETRY%{group}", 0, attempt, 32)
+        session.pull(client, f"%RETRY%{group}", 0, attempt, count=32)
         session.end_step()
 
     assert client.pulled == []
@@ -41,10 +41,10 @@ def test_a_message_that_a_popping_client_gives_up_is_a_dead_letter(retries: int,
     """A message that a client sends to the dead letter queue is never redelivered, after any number of redeliveries."""
     simulation = Simulation(Setup(1, mode=mode, retry_first=100), keep=True)
     session, client = simulation.session, simulation.poppers[0]
-    session.send(client, TOPIC, 0, "fails", "red")
+    session.send(client, TOPIC, 0, "fails", tag="red")
     for attempt in range(retries + 1):
         client.handles.clear()
-        session.pop(client, TOPIC, -1, 32, 1_000, 0)
+        session.pop(client, TOPIC, -1, 32, invisible_ms=1_000, poll_ms=0)
         session.end_step()
         assert [handle.topic.startswith("%RETRY%") for handle in client.handles] == [attempt > 0]
         if attempt < retries:

@@ -297,9 +297,9 @@ def test_closing_a_connection_removes_its_waiting_requests_and_no_others() -> No
     session.create_topic("A", 1)
     leaving, staying = Client("leaving", "G"), Client("staying", "G")
     for client in (leaving, staying):
-        session.pop(client, "A", -1, 1, 10_000, 15_000)
+        session.pop(client, "A", -1, 1, invisible_ms=10_000, poll_ms=15_000)
         session.notify(client, "A", 15_000)
-        session.pull(client, "A", 0, 0, 1, 15_000)
+        session.pull(client, "A", 0, 0, count=1, suspend_ms=15_000)
 
     session.leave(leaving, close=True)
 

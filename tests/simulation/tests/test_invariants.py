@@ -76,7 +76,9 @@ def a_handle_acknowledges_the_check_point_that_replaced_its_own(patch: pytest.Mo
 def an_offset_is_committed_beyond_the_end(patch: pytest.MonkeyPatch) -> None:
     commit = OffsetTable.commit
 
-    def too_far(self: OffsetTable, group: str, topic: str, queue_id: int, offset: int) -> None:
+    def too_far(  # noqa: PLR0917 - replaces a method that is called by position
+        self: OffsetTable, group: str, topic: str, queue_id: int, offset: int
+    ) -> None:
         commit(self, group, topic, queue_id, offset + 1)
 
     patch.setattr(OffsetTable, "commit", too_far)

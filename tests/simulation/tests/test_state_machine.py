@@ -41,22 +41,22 @@ class Broker(RuleBasedStateMachine):
         self.simulation.perform(Action(*action))  # type: ignore[arg-type]  # drawn by the types of the fields
 
     @rule(verb=st.sampled_from(SENDING), a=NUMBER, b=NUMBER, c=NUMBER, d=NUMBER, fate=FATE)
-    def send(self, verb: str, a: int, b: int, c: int, d: int, fate: str) -> None:
+    def send(self, verb: str, a: int, b: int, c: int, *, d: int, fate: str) -> None:
         """Send messages."""
         self._perform(verb, 0, a, b, c, d, fate)
 
     @rule(verb=st.sampled_from(TAKING), client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER, d=NUMBER, fate=FATE)
-    def take(self, verb: str, client: int, a: int, b: int, c: int, d: int, fate: str) -> None:
+    def take(self, verb: str, client: int, a: int, b: int, *, c: int, d: int, fate: str) -> None:
         """Receive messages."""
         self._perform(verb, client, a, b, c, d, fate)
 
     @rule(verb=st.sampled_from(HOLDING), client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER, fate=FATE)
-    def use(self, verb: str, client: int, a: int, b: int, c: int, fate: str) -> None:
+    def use(self, verb: str, client: int, a: int, b: int, *, c: int, fate: str) -> None:
         """Use received messages."""
         self._perform(verb, client, a, b, c, 0, fate)
 
     @rule(verb=st.sampled_from(OTHER), client=NUMBER, a=NUMBER, b=NUMBER, c=NUMBER)
-    def other(self, verb: str, client: int, a: int, b: int, c: int) -> None:
+    def other(self, verb: str, client: int, a: int, b: int, *, c: int) -> None:
         """Let a client join, leave, query or reset its group."""
         self._perform(verb, client, a, b, c)
 

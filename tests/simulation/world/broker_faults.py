@@ -154,7 +154,7 @@ def failure(setup: TroubleSetup, actions: Iterable[Action]) -> str:
 
 def report(seed: int) -> str:
     """Return how to reproduce a failing seed and its shortest actions; "" if it does not fail."""
-    return report_of(seed, "test_broker_faults.py", *plan(seed), failure)
+    return report_of(seed, "test_broker_faults.py", *plan(seed), judge=failure)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,13 @@ class Cluster:
         for broker in self.engine.brokers[len(configs) :]:
             master = self.masters[NAMES.index(broker.name)]
             self.slaves.append(
-                Slave(self.engine, master.session.broker, broker, master.oracle.log.newest_before, master.retention)
+                Slave(
+                    self.engine,
+                    master.session.broker,
+                    broker,
+                    master.oracle.log.newest_before,
+                    retention=master.retention,
+                )
             )
         lookers = [look for master in self.masters for look in master.session.lookers]
         if lookers:
@@ -216,7 +222,7 @@ def failure(setup: ClusterSetup, actions: Iterable[Action]) -> str:
 
 def report(seed: int) -> str:
     """Return how to reproduce a failing seed and its shortest actions; "" if it does not fail."""
-    return report_of(seed, "test_clusters.py", *plan(seed), failure)
+    return report_of(seed, "test_clusters.py", *plan(seed), judge=failure)
 
 
 if __name__ == "__main__":

@@ -146,7 +146,7 @@ def failure(setup: ClusterSetup, actions: Iterable[Action]) -> str:
 
 def report(seed: int) -> str:
     """Return how to reproduce a failing seed and its shortest actions; "" if it does not fail."""
-    return report_of(seed, "test_cluster_forks.py", *cluster.plan(seed), failure)
+    return report_of(seed, "test_cluster_forks.py", *cluster.plan(seed), judge=failure)
 
 
 if __name__ == "__main__":

@@ -385,7 +385,7 @@ def failure(disks: tuple[Disk, ...], actions: Iterable[Action]) -> str:
 
 def report(seed: int) -> str:
     """Return how to reproduce a failing seed and its shortest actions; "" if it does not fail."""
-    return report_of(seed, "test_durability.py", *plan(seed), failure)
+    return report_of(seed, "test_durability.py", *plan(seed), judge=failure)
 
 
 if __name__ == "__main__":

@@ -61,9 +61,9 @@ class HalfMessages:
         topic: str,
         queue_id: int,
         message_id: str,
+        *,
         tag: str | None,
         immunity: str | None,
-        *,
         forget: bool = False,
     ) -> None:
         """Send a half message with an immunity of `immunity` seconds; with `forget` the response is lost."""

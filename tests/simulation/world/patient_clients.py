@@ -65,7 +65,9 @@ class PatientProducer:
             ("10.0.0.1", 5000),
             requests.now_ms,
         )
-        requests.ask("producer", broker, BrokerPool.SEND, "send", send, on_answer, message_id)
+        requests.ask(
+            "producer", broker, BrokerPool.SEND, "send", operation=send, on_answer=on_answer, message_id=message_id
+        )
 
 
 class PatientPuller:
@@ -81,7 +83,7 @@ class PatientPuller:
         """Send the next pull."""
         pull = PullMessage(PULLERS, TOPIC, self._queue_id, self._offset, 8, FLAGS, 0, 15_000, 0, "*", "TAG")
         name = f"puller {self._queue_id}"
-        self._requests.ask(name, self._broker, BrokerPool.PULL, "pull", pull, self._answered)
+        self._requests.ask(name, self._broker, BrokerPool.PULL, "pull", operation=pull, on_answer=self._answered)
 
     def _answered(self, code: str, result: object) -> None:
         requests = self._requests
@@ -105,7 +107,7 @@ class PatientTaker:
         """Send the next pop."""
         now = self._requests.now_ms
         pop = PopMessage(TAKERS, TOPIC, -1, 8, INVISIBLE_MS, 5_000, now, 0, "TAG", "*")
-        self._requests.ask("taker", self._broker, BrokerPool.PULL, "pop", pop, self._answered)
+        self._requests.ask("taker", self._broker, BrokerPool.PULL, "pop", operation=pop, on_answer=self._answered)
 
     def _answered(self, code: str, result: object) -> None:
         requests = self._requests
@@ -125,7 +127,9 @@ class PatientTaker:
                 requests.later(PAUSE_MS, lambda: self._acknowledge(message_id, ack, until_ms))
 
         name = f"taker of {ack.extra_info}"
-        requests.ask(name, self._broker, BrokerPool.ACK, "ack", ack, on_answer, message_id)
+        requests.ask(
+            name, self._broker, BrokerPool.ACK, "ack", operation=ack, on_answer=on_answer, message_id=message_id
+        )
 
     def _ack_of(self, popped: PopResult, message: PoppedMessage) -> AckMessage:
         receipt = popped_receipt(popped, message, self._broker.name)

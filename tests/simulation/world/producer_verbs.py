@@ -23,9 +23,9 @@ def send_timed(simulation: "Simulation", action: "Action", lost: bool) -> None:
         topic,
         simulation.any_or_one(topic, action.b),
         f"m{simulation.steps}",
-        TAGS[action.c // 3 % 3],
-        WAYS[action.c % 3],
-        DELAYS_MS[action.d % len(DELAYS_MS)],
+        tag=TAGS[action.c // 3 % 3],
+        way=WAYS[action.c % 3],
+        delay_ms=DELAYS_MS[action.d % len(DELAYS_MS)],
     )
 
 
@@ -41,7 +41,7 @@ def take_back(simulation: "Simulation", action: "Action", lost: bool) -> None:
         timed.recall(client, waits, other)
     else:
         wrong_ms = 1_000 if action.b % 5 == 4 else 0
-        timed.mark(client, waits, other, waits.due_ms + wrong_ms, f"d{simulation.steps}")
+        timed.mark(client, waits, other, waits.due_ms + wrong_ms, message_id=f"d{simulation.steps}")
 
 
 def prepare(simulation: "Simulation", action: "Action", lost: bool) -> None:
@@ -52,8 +52,8 @@ def prepare(simulation: "Simulation", action: "Action", lost: bool) -> None:
         topic,
         simulation.any_or_one(topic, action.b),
         f"m{simulation.steps}",
-        TAGS[action.c % 3],
-        IMMUNITIES[action.d % len(IMMUNITIES)],
+        tag=TAGS[action.c % 3],
+        immunity=IMMUNITIES[action.d % len(IMMUNITIES)],
         forget=lost,
     )
 

@@ -22,7 +22,9 @@ def pull(simulation: "Simulation", action: "Action", lost: bool) -> None:
     offset = (here, here, here, 0, high, high + 3)[action.b % 6]
     suspend_ms = (None, 1_000, 15_000)[action.d % 3]
     count = COUNTS[action.c % len(COUNTS)]
-    simulation.cursors[key] = simulation.session.pull(client, topic, queue_id, offset, count, suspend_ms, forget=lost)
+    simulation.cursors[key] = simulation.session.pull(
+        client, topic, queue_id, offset, count=count, suspend_ms=suspend_ms, forget=lost
+    )
 
 
 def _place_of(simulation: "Simulation", client: Client, action: "Action") -> tuple[str, int]:

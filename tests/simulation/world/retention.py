@@ -39,7 +39,7 @@ def fill(simulation: "Simulation", action: "Action", lost: bool) -> None:
     for number in range(1 + action.a % 5):
         if not kept.disk_bytes or (store.log.stored_bytes + FILLER_BYTES) * 100 < kept.disk_bytes * ROOM:
             message_id = f"f{simulation.steps}.{number}"
-            session.send(simulation.clients[0], FILLER_TOPIC, 0, message_id, None, size=FILLER_BYTES)
+            session.send(simulation.clients[0], FILLER_TOPIC, 0, message_id, tag=None, size=FILLER_BYTES)
 
 
 def delete(simulation: "Simulation", action: "Action", lost: bool) -> None:

@@ -251,7 +251,7 @@ class RuledRequests:
                 self.book.acknowledged(taken.message, taken.handle, self.now_ms)
 
         topic, queue, offset = place_of(taken.handle, TOPIC, TAKERS)
-        return self._ask(client, ack_request(topic, TAKERS, taken.handle, offset, queue), on_answer)
+        return self._ask(client, ack_request(topic, TAKERS, taken.handle, offset, queue=queue), on_answer)
 
     # invariants
 
@@ -341,7 +341,7 @@ def failure(setup: RuledSetup, actions: Iterable[Action]) -> str:
 
 def report(seed: int) -> str:
     """Return how to reproduce a failing seed and its shortest actions; "" if it does not fail."""
-    return report_of(seed, "test_ruled_requests.py", *plan(seed), failure)
+    return report_of(seed, "test_ruled_requests.py", *plan(seed), judge=failure)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ class Session:
         emulation: EmulationConfig,
         seed: int,
         onlooker: Onlooker,
+        *,
         now_ms: int = START_MS,
         shared: tuple[Engine, int] | None = None,
     ) -> None:
@@ -123,7 +124,7 @@ class Session:
             self._begin = log.min_offset
             self._onlooker(obs.Deleted(self.now_ms, log.min_offset, log.max_offset))
 
-    def _stored(self, topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
+    def _stored(self, topic: str, queue_id: int, offset: int, _code: int, properties: Mapping[str, str]) -> None:
         is_half = topic == HALF_TOPIC
         if topic.startswith(("rmq_sys_", "SCHEDULE_TOPIC", "RMQ_SYS_")) and not is_half:
             return
@@ -193,8 +194,8 @@ class Session:
         topic: str,
         queue_id: int,
         message_id: str,
-        tag: str | None,
         *,
+        tag: str | None,
         level: int = 0,
         timer_ms: int = 0,
         size: int = 0,
@@ -218,23 +219,20 @@ class Session:
             place = outcome.queue_offset, message_id, level, due, outcome.physical_offset
             self.note(obs.Sent(now, topic, outcome.queue_id, *place))
 
-        self.ask(
-            client,
-            SendMessage("producers", topic, queue_id, body, properties, ("10.0.0.1", 5000), now),
-            on_answer,
-        )
+        request = SendMessage("producers", topic, queue_id, body, properties, ("10.0.0.1", 5000), now)
+        self.ask(client, request, on_answer)
 
     # consumers that pop
 
-    def pop(
+    def pop(  # noqa: PLR0913 - the fields of a pop, and its troubles
         self,
         client: Client,
         topic: str,
         queue_id: int,
         count: int,
+        *,
         invisible_ms: int,
         poll_ms: int,
-        *,
         late_ms: int = 0,
         order: bool = False,
         attempt_id: str | None = None,
@@ -435,9 +433,9 @@ class Session:
         topic: str,
         queue_id: int,
         offset: int,
+        *,
         count: int,
         suspend_ms: int | None = None,
-        *,
         forget: bool = False,
     ) -> int:
         """Pull, and wait if `suspend_ms` is set; return the next offset, or `offset` while it waits."""

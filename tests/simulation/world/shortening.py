@@ -22,7 +22,7 @@ def failure_of(run: Callable[[], object]) -> str:
     return ""
 
 
-def report_of(seed: int, program: str, setup: AnySetup, actions: "list[Action]", judge: "Judge[AnySetup]") -> str:
+def report_of(seed: int, program: str, setup: AnySetup, actions: "list[Action]", *, judge: "Judge[AnySetup]") -> str:
     """Return the command that repeats a failing seed, and its shortest failing actions; "" if it does not fail."""
     if not judge(setup, actions):
         return ""

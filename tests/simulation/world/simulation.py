@@ -215,7 +215,7 @@ class Simulation:
         tag = ("red", "blue", None)[action.c % 3]
         queue_id = self.any_or_one(topic, action.b)
         client = self.clients[action.client % len(self.clients)]
-        self.session.send(client, topic, queue_id, f"m{self.steps}", tag, level=level, timer_ms=timer_ms)
+        self.session.send(client, topic, queue_id, f"m{self.steps}", tag=tag, level=level, timer_ms=timer_ms)
 
     def burst(self, action: Action, lost: bool) -> None:
         """Send several messages."""
@@ -223,7 +223,7 @@ class Simulation:
         for number in range(3 + action.b % 40):
             tag = ("red", "blue")[number % 2]
             queue_id = self._queue(topic, number)
-            self.session.send(self.clients[0], topic, queue_id, f"m{self.steps}.{number}", tag)
+            self.session.send(self.clients[0], topic, queue_id, f"m{self.steps}.{number}", tag=tag)
 
     def pop(self, action: Action, lost: bool) -> None:
         """Pop without order, sometimes with a request that took 700 ms to arrive."""
@@ -234,8 +234,8 @@ class Simulation:
             topic,
             self.any_or_one(topic, action.b),
             COUNTS[action.c % len(COUNTS)],
-            INVISIBLE_MS[action.d % len(INVISIBLE_MS)],
-            POLL_MS[(action.c // len(COUNTS)) % len(POLL_MS)],
+            invisible_ms=INVISIBLE_MS[action.d % len(INVISIBLE_MS)],
+            poll_ms=POLL_MS[(action.c // len(COUNTS)) % len(POLL_MS)],
             late_ms=late_ms,
             forget=lost,
         )
@@ -252,8 +252,8 @@ class Simulation:
             topic,
             self.any_or_one(topic, action.b // 4),
             COUNTS[action.c % len(COUNTS)],
-            ORDER_INVISIBLE_MS[action.d % len(ORDER_INVISIBLE_MS)],
-            POLL_MS[(action.c // len(COUNTS)) % len(POLL_MS)],
+            invisible_ms=ORDER_INVISIBLE_MS[action.d % len(ORDER_INVISIBLE_MS)],
+            poll_ms=POLL_MS[(action.c // len(COUNTS)) % len(POLL_MS)],
             order=True,
             attempt_id=attempt_id,
             forget=lost,
@@ -440,7 +440,9 @@ class Simulation:
                 client.handles.clear()
                 client.attempt += 1
                 attempt_id = f"{client.name}#{client.attempt}" if order else None
-                self.session.pop(client, topic, -1, 32, 10_000, 0, order=order, attempt_id=attempt_id)
+                self.session.pop(
+                    client, topic, -1, 32, invisible_ms=10_000, poll_ms=0, order=order, attempt_id=attempt_id
+                )
                 if not client.handles:
                     break
                 self.session.end_step()
@@ -453,10 +455,10 @@ class Simulation:
 
     def _pull_all(self, client: Client, topic: str) -> None:
         for queue_id in range(TOPICS.get(topic, 1)):
-            self.session.pull(client, topic, queue_id, 0, 32)  # takes a pending reset
+            self.session.pull(client, topic, queue_id, 0, count=32)  # takes a pending reset
             offset = 0
             while offset < self.session.broker.store.max_offset(topic, queue_id):
-                offset = self.session.pull(client, topic, queue_id, offset, 32)
+                offset = self.session.pull(client, topic, queue_id, offset, count=32)
 
 
 VERBS: dict[str, Callable[[Simulation, Action, bool], None]] = {  # called with the simulation, the action and `lost`
@@ -569,7 +571,7 @@ def failure(setup: Setup, actions: Iterable[Action]) -> str:
 
 def report(seed: int) -> str:
     """Return how to reproduce a failing seed and its shortest actions; "" if it does not fail."""
-    return report_of(seed, "test_simulation.py", *plan(seed), failure)
+    return report_of(seed, "test_simulation.py", *plan(seed), judge=failure)
 
 
 def journal_lines(simulation: Simulation) -> Iterator[str]:

@@ -51,6 +51,7 @@ class Slave:
         master: Broker,
         broker: Broker,
         newest_before: StoredBefore = lambda physical: None,
+        *,
         retention: Retention | None = None,
     ) -> None:
         self._engine = engine

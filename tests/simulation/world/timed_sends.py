@@ -34,7 +34,7 @@ class TimedSends:
         self.waiting: list[WaitingMessage] = []
 
     def send(
-        self, client: Client, topic: str, queue_id: int, message_id: str, tag: str | None, way: str, delay_ms: int
+        self, client: Client, topic: str, queue_id: int, message_id: str, *, tag: str | None, way: str, delay_ms: int
     ) -> None:
         """Send a message with a delay of `delay_ms`, by the property `way`; TIMER_DELAY_SEC has whole seconds."""
         now = self._session.now_ms
@@ -76,9 +76,16 @@ class TimedSends:
 
     def recall(self, client: Client, waits: WaitingMessage, topic: str) -> None:
         """Recall a message by its handle, naming `topic`, which may be another topic."""
-        self._take_back(client, waits, topic, waits.due_ms, RecallMessage(topic, waits.handle, "producers"), True)
+        self._take_back(
+            client,
+            waits,
+            topic,
+            waits.due_ms,
+            operation=RecallMessage(topic, waits.handle, "producers"),
+            by_handle=True,
+        )
 
-    def mark(self, client: Client, waits: WaitingMessage, topic: str, due_ms: int, message_id: str) -> None:
+    def mark(self, client: Client, waits: WaitingMessage, topic: str, due_ms: int, *, message_id: str) -> None:
         """Send a delete mark that names the message in `topic` and is due at `due_ms`."""
         now = self._session.now_ms
         properties = {
@@ -87,10 +94,10 @@ class TimedSends:
             "TIMER_DELIVER_MS": str(due_ms),
         }
         operation = SendMessage("producers", topic, 0, message_id.encode(), properties, ("10.0.0.1", 5000), now)
-        self._take_back(client, waits, topic, due_ms, operation, False)
+        self._take_back(client, waits, topic, due_ms, operation=operation, by_handle=False)
 
     def _take_back(
-        self, client: Client, waits: WaitingMessage, topic: str, due_ms: int, operation: Operation, by_handle: bool
+        self, client: Client, waits: WaitingMessage, topic: str, due_ms: int, *, operation: Operation, by_handle: bool
     ) -> None:
         def on_answer(outcome: Outcome, waited: bool) -> None:
             code = outcome.code.name if isinstance(outcome, EngineError) else "SUCCESS"

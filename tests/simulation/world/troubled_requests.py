@@ -69,6 +69,7 @@ class TroubledRequests:
         broker: Broker,
         pool: BrokerPool,
         kind: str,
+        *,
         operation: Operation,
         on_answer: Answer,
         message_id: str = "",
@@ -102,7 +103,7 @@ class TroubledRequests:
     def listen(self, broker: Broker) -> None:
         """Observe messages stored from now on."""
 
-        def stored(topic: str, queue_id: int, offset: int, tags_code: int, properties: Mapping[str, str]) -> None:
+        def stored(topic: str, queue_id: int, offset: int, _code: int, _properties: Mapping[str, str]) -> None:
             if topic == TOPIC:
                 record = broker.store.record(topic, queue_id, offset)
                 assert record is not None

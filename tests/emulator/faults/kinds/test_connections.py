@@ -42,7 +42,7 @@ def wire(request: pytest.FixtureRequest) -> Wire:
 @pytest.mark.parametrize(("fault", "end"), ENDINGS, ids=[end for _, end in ENDINGS])
 @pytest.mark.parametrize(("phase", "stored"), [("request", 0), ("response", 1)])
 def test_a_connection_ends_before_or_after_the_request_is_executed(
-    wire: Wire, fault: Fault, end: str, phase: str, stored: int
+    wire: Wire, fault: Fault, end: str, phase: str, *, stored: int
 ) -> None:
     """The phase of the rule decides if the message is stored; the client gets no response in either phase."""
     wire.rules.add(fault, phase=phase, times=1, **SEND)
@@ -177,7 +177,7 @@ SOCKET_FAULTS: list[tuple[Fault, type[Exception], str]] = [
 @pytest.mark.parametrize("secure", [False, True])
 @pytest.mark.parametrize(("fault", "error", "text"), SOCKET_FAULTS, ids=[str(fault) for fault, *_ in SOCKET_FAULTS])
 def test_a_remoting_client_on_a_socket_sees_the_end_of_its_connection(
-    emulator: Emulator, fault: Fault, error: type[Exception], text: str, secure: bool
+    emulator: Emulator, fault: Fault, error: type[Exception], text: str, *, secure: bool
 ) -> None:
     """This holds with and without TLS, and the next connection is served."""
     tls = ssl.create_default_context(cafile=emulator.ca_file) if secure else None

@@ -233,7 +233,7 @@ def test_stopped_transaction_checks_ask_no_producer_until_their_end(crash: bool)
 
 def locked(peer: Peer, client: str, queues: list[int], topic: str = "A") -> list[int]:
     """Lock queues for a client of group G, and return those that it holds."""
-    response = peer.ask(*lock_request(client, "G", topic, "broker-a", queues))
+    response = peer.ask(*lock_request(client, "G", topic, "broker-a", queues=queues))
     assert response.code == 0
     return sorted(queue["queueId"] for queue in json.loads(response.body)["lockOKMQSet"])
 
