@@ -110,8 +110,15 @@ class DelayService:
         """Level -> time of its first check after its queue existed (ms)."""
 
     def restore(self, state: Mapping[int, int]) -> None:
-        """Start with the offsets of the previous run, and schedule the checks of queues with undelivered messages."""
+        """Start with the offsets of the previous run, and schedule the checks of queues with undelivered messages.
+
+        A master moves an offset that is behind the end of its queue to the end, because a power loss may have lost the
+        messages before it. Source: ScheduleMessageService.correctDelayOffset (5.3.3).
+        """
         self.offsets |= state
+        if not self._store.is_slave:
+            for level, offset in self.offsets.items():
+                self.offsets[level] = min(offset, self._store.max_offset(SCHEDULE_TOPIC, level - 1))
         for level in range(1, len(self.delays_ms) + 1):
             queue = self._store.queue(SCHEDULE_TOPIC, level - 1)
             if queue is not None:

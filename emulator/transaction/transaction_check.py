@@ -186,9 +186,13 @@ class TransactionChecks:
             self._schedule_round(self._round_end_ms + rounds * interval)
 
     def _resume(self) -> None:
-        """Schedule the next round if messages of the half or op topic wait for it."""
+        """Schedule the next round if messages of the half or op topic wait for it, or a position is behind the end.
+
+        After a loss of power a written position may be behind the end of its topic.
+        """
         for topic in (names.HALF_TOPIC, names.OP_HALF_TOPIC):
-            if self._committed(topic) < self._store.max_offset(topic, 0):
+            committed = self._committed(topic)
+            if committed < self._store.max_offset(topic, 0) or self._nearest(topic, committed) is not None:
                 self._schedule_next_round()
 
     def _schedule_round(self, due_ms: int) -> None:
@@ -215,9 +219,14 @@ class TransactionChecks:
                 check_round.skip_decided()
                 check_round.position += 1
                 continue
-            half = self._half(check_round)
-            verdict = CheckVerdict.FRESH if half is None else self._judge(check_round, half)
-            if half is None or verdict is CheckVerdict.FRESH:
+            stored = self._store.record(names.HALF_TOPIC, 0, check_round.position)
+            if stored is None:
+                if self._correct_position(check_round):
+                    continue
+                break
+            half = HalfMessage(stored)
+            verdict = self._judge(check_round, half)
+            if verdict is CheckVerdict.FRESH:
                 break
             if verdict is CheckVerdict.MORE_OPS:
                 if not self._read_ops(check_round):
@@ -253,27 +262,32 @@ class TransactionChecks:
 
     # reading
 
-    def _half(self, check_round: CheckRound) -> HalfMessage | None:
-        """Return the half message at the position, None at the end; correct a deleted position once a round."""
-        stored = self._store.record(names.HALF_TOPIC, 0, check_round.position)
-        if (
-            stored is None
-            and not check_round.skipped
-            and check_round.position < self._store.min_offset(names.HALF_TOPIC, 0)
-        ):
-            check_round.skipped = True
-            check_round.position = self._store.min_offset(names.HALF_TOPIC, 0)
-            stored = self._store.record(names.HALF_TOPIC, 0, check_round.position)
-        return None if stored is None else HalfMessage(stored)
+    def _correct_position(self, check_round: CheckRound) -> bool:
+        """Move a position outside of the half topic to its nearest offset, once a round; return True if it moved."""
+        corrected = self._nearest(names.HALF_TOPIC, check_round.position)
+        if check_round.skipped or corrected is None:
+            return False
+        check_round.skipped = True
+        check_round.position = corrected
+        return True
+
+    def _nearest(self, topic: str, position: int) -> int | None:
+        """Return the first offset of a topic for a position before it, the end for one behind it; None if inside.
+
+        None also if the topic never had a message.
+        """
+        end = self._store.max_offset(topic, 0)
+        nearest = min(max(position, self._store.min_offset(topic, 0)), end)
+        return nearest if end and nearest != position else None
 
     def _read_ops(self, check_round: CheckRound) -> bool:
         """Read the next op messages. Returns False if there are none."""
         topic = names.OP_HALF_TOPIC
         check_round.last_op_born_ms = None
-        held = self._store.min_offset(topic, 0)
-        if check_round.next_op < held:
-            check_round.next_op = held
-            self._offsets.commit(names.TRANSACTION_GROUP, topic, 0, held)
+        corrected = self._nearest(topic, check_round.next_op)
+        if corrected is not None:
+            check_round.next_op = corrected
+            self._offsets.commit(names.TRANSACTION_GROUP, topic, 0, corrected)
             return False
         first, end = check_round.next_op, min(check_round.next_op + OPS_PER_READ, self._store.max_offset(topic, 0))
         for offset in range(first, end):

@@ -275,3 +275,27 @@ def test_restored_delay_offsets_are_copied_and_do_not_change_with_later_deliveri
     world.advance(10_000)
     assert service.dump_on_stop() != before
     assert left == before
+
+
+@pytest.mark.parametrize("flushed", [0, 1])
+def test_a_message_with_the_offset_of_a_lost_one_is_delivered_after_a_power_loss(flushed: int) -> None:
+    """A start moves a written offset that is behind the end of its level to the end, also if the level is empty.
+
+    Source: ScheduleMessageService.correctDelayOffset (5.3.3).
+    """
+    world = make_world(flush_commit_log_thorough_interval=60_000)
+    world.topic("A")
+    for _ in range(flushed):
+        world.send("A", b"flushed", DELAY="1")
+    world.advance(120_000)
+    for _ in range(3):
+        world.send("A", b"lost", DELAY="1")
+    world.advance(20_000)
+    assert offsets(world)[0][1] == flushed + 3
+
+    world.engine.crash(world.broker)
+    world.send("A", b"new", DELAY="1")
+    world.advance(3000)
+
+    assert stored_bodies(world, "A") == [*[b"flushed"] * flushed, b"new"]
+    assert offsets(world)[0] == {1: flushed + 1}
