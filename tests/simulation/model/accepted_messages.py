@@ -7,17 +7,25 @@ Upstream allows the following and nothing else (BrokerFastFailure, HookUtils, Po
 - A rejected message is not stored. An accepted message is stored once. A message whose send got no response may be
   stored once.
 - After all troubles, each group gets every stored message, and its acknowledgements are accepted in the end.
+- A redelivery that is due while the disk is full is lost, and the message with it: the broker can store neither the
+  copy nor the check point that would try again, and ignores that (PopReviveService.rePutCK). This affects a message
+  whose last delivery the client did not get, or could not acknowledge.
 - A client waits `PAUSE_MS` after a rejection before it repeats the request; a producer waits only after every `TRIES`
   sends of a message.
 """
 
 from collections import Counter, defaultdict
+from math import inf
 from typing import NamedTuple
 
 from stored_messages import Violation
 
 RECOVERS_MS = 11_000
 """The longest recovery takes 10 s, the interval in which a broker checks its disk; 1 s is margin."""
+INVISIBLE_MS = 30_000
+"""Invisible duration of each popped message."""
+DECIDED_MS = 6_000
+"""Longest time from the end of an invisible duration, or from a later start of the broker, to the redelivery."""
 PAUSE_MS = 1_000
 TRIES = 3
 """Sends of one message before its producer waits."""
@@ -126,6 +134,10 @@ class AcceptedMessages:
         """Delivered messages by group."""
         self._done: set[Copy] = set()
         """Messages whose acknowledgement was accepted."""
+        self._popped_ms: dict[Copy, int] = {}
+        """Time of the last delivery to the takers."""
+        self._lost_pops: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        """(time of the request, time of its end) of pops without response, by broker. Each may have popped messages."""
         self._refused_at: dict[tuple[str, str, str], int] = {}
         """Time of the last rejection by (client, broker, kind of request)."""
         self._tries: dict[str, list[int]] = defaultdict(list)
@@ -150,6 +162,8 @@ class AcceptedMessages:
                 if not self._stored[seen.broker, seen.message_id]:
                     raise Violation(f"a message that is not stored was delivered: {seen}")
                 self._got[seen.group].add((seen.broker, seen.message_id))
+                if seen.group == self._takers:
+                    self._popped_ms[seen.broker, seen.message_id] = seen.now
             case AllWell():
                 for what in self.missing():
                     raise Violation(f"at {seen.now} {what}")
@@ -171,6 +185,8 @@ class AcceptedMessages:
     def _answer(self, seen: Answered, asked: Asked) -> None:
         copy = (asked.broker, asked.message_id)
         if seen.code == "LOST":
+            if asked.kind == "pop":
+                self._lost_pops[asked.broker].append((asked.now, seen.now))
             return
         if seen.code != "SUCCESS":
             self._refuse(seen, asked)
@@ -196,12 +212,43 @@ class AcceptedMessages:
             counts = f"sent {self._asked[copy]}, rejected {self._refused[copy]}, accepted {self._accepted[copy]}"
             raise Violation(f"{copy} is stored {self._stored[copy]} times ({counts}): {seen}")
 
+    def _lost_redelivery(self, copy: Copy) -> bool:
+        """Return True if a redelivery of a message to the takers was due while the disk was full."""
+        broker, _ = copy
+        popped_ms = self._popped_ms.get(copy, 0)
+        pops = [each for each in self._lost_pops[broker] if each[1] >= popped_ms]
+        if copy in self._popped_ms:
+            pops.append((popped_ms, popped_ms))
+        return any(self._is_full_between(broker, first + INVISIBLE_MS, last + INVISIBLE_MS) for first, last in pops)
+
+    def _is_full_between(self, broker: str, first_ms: int, last_ms: int) -> bool:
+        """Return True if the disk was full at the decision of a redelivery that was due between two times."""
+        until_ms: float = last_ms + DECIDED_MS
+        begin_ms: float = 0
+        for end_ms, trouble in (*self._ended[broker], (inf, self._trouble.get(broker, ""))):
+            if begin_ms >= until_ms:
+                return False
+            if trouble == "disk full" and end_ms + RECOVERS_MS >= first_ms:
+                return True
+            if trouble == "down" and end_ms >= first_ms:
+                until_ms = max(until_ms, end_ms + DECIDED_MS)
+            begin_ms = end_ms
+        return False
+
     def missing(self) -> list[str]:
         """Describe each message that was not accepted, delivered or acknowledged although all troubles are over."""
         accepted = {message_id for (_, message_id), count in self._accepted.items() if count}
         stored = [copy for copy, count in self._stored.items() if count]
+        lost = {copy for copy in stored if copy not in self._done and self._lost_redelivery(copy)}
+        finished = self._done | lost
+        never_got = [
+            (group, copy)
+            for group in self._groups
+            for copy in stored
+            if copy not in self._got[group] and not (group == self._takers and copy in lost)
+        ]
         return [
             *(f"{message_id} was never accepted" for message_id in self._wanted if message_id not in accepted),
-            *(f"{group} never got {copy}" for group in self._groups for copy in stored if copy not in self._got[group]),
-            *(f"{self._takers} never acknowledged {copy}" for copy in stored if copy not in self._done),
+            *(f"{group} never got {copy}" for group, copy in never_got),
+            *(f"{self._takers} never acknowledged {copy}" for copy in stored if copy not in finished),
         ]

@@ -9,7 +9,21 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
-from accepted_messages import KINDS, REFUSALS, AcceptedMessages, Event
+from accepted_messages import (
+    DECIDED_MS,
+    INVISIBLE_MS,
+    KINDS,
+    RECOVERS_MS,
+    REFUSALS,
+    AcceptedMessages,
+    AllWell,
+    Answered,
+    Appeared,
+    Asked,
+    Event,
+    Got,
+    InTrouble,
+)
 from broker_faults import plan, report, run
 from mutation_broker_faults import FALSIFIED
 from patient_clients import PULLERS, TAKERS
@@ -77,3 +91,41 @@ def test_a_falsified_event_is_reported_for_the_right_reason(
     assert len(said) > TRIES, "too few falsifiable places"
     assert all(said)
     assert any(words in each for each in said), said
+
+
+POP = Asked(0, 2, "taker", "b", "pop")
+DELIVERED = Got(0, TAKERS, "b", "m")
+LOST_POP = Answered(0, 2, "LOST")
+DUE_MS = INVISIBLE_MS
+
+
+@pytest.mark.parametrize(
+    ("end", "troubles", "missing"),
+    [
+        (DELIVERED, [(DUE_MS - 1, "disk full"), (DUE_MS, "")], []),
+        (DELIVERED, [(DUE_MS + DECIDED_MS - 1, "disk full"), (DUE_MS + DECIDED_MS, "")], []),
+        (DELIVERED, [(DUE_MS + DECIDED_MS, "disk full"), (DUE_MS + DECIDED_MS + 1, "")], ["acknowledged"]),
+        (DELIVERED, [(0, "disk full"), (DUE_MS - RECOVERS_MS - 1, "")], ["acknowledged"]),
+        (DELIVERED, [(1, "down"), (DUE_MS * 2, "disk full"), (DUE_MS * 3, "")], []),
+        (DELIVERED, [(DUE_MS, "busy"), (DUE_MS * 2, "disk full"), (DUE_MS * 3, "")], ["acknowledged"]),
+        (LOST_POP, [(DUE_MS - 1, "disk full"), (DUE_MS, "")], []),
+        (LOST_POP, [(DUE_MS - 1, "busy"), (DUE_MS, "")], ["got", "acknowledged"]),
+    ],
+    ids=[
+        *("full when due", "full before the decision", "full after the decision", "free long before"),
+        *("full after a stop", "full after another trouble", "popped without response", "busy when due"),
+    ],
+)
+def test_only_a_full_disk_at_the_redelivery_may_lose_a_message_of_the_takers(
+    end: Event, troubles: list[tuple[int, str]], missing: list[str]
+) -> None:
+    """Without a full disk at its redelivery, a message without accepted acknowledgement is reported."""
+    sent: list[Event] = [Asked(0, 1, "producer", "b", "send", "m"), Appeared(0, "b", "m"), Answered(0, 1, "SUCCESS")]
+    events: list[Event] = [*sent, Got(0, PULLERS, "b", "m"), POP, end]
+    events += [InTrouble(at, "b", trouble) for at, trouble in troubles]
+    book = AcceptedMessages((PULLERS, TAKERS), TAKERS)
+    for seen in events:
+        book.observe(seen)
+
+    assert book.missing() == [f"takers never {what} ('b', 'm')" for what in missing]
+    assert bool(_complaint([*events, AllWell(DUE_MS * 9)])) == bool(missing)

@@ -1,8 +1,16 @@
 """Cases that the simulation found, each reduced to the fewest actions, with the bug of the broker or the oracle."""
 
 import json
+from collections.abc import Callable
+from typing import Any
 
+import broker_faults
+import cluster
+import cluster_forks
 import pytest
+from accepted_messages import REFUSALS
+from broker_faults import TroubleSetup
+from cluster import ClusterSetup
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from session import Session
 from simulated_client import Client
@@ -280,6 +288,71 @@ The oracle assumed that a taken reset is safe.
 def test_upstream_behavior_that_the_oracle_once_reported_has_no_violation(setup: Setup, actions: list[Action]) -> None:
     """A case that the oracle once reported, although upstream behaves like this, has no violation."""
     assert failure(setup, actions) == ""
+
+
+COMMITTED_BEHIND_DELETED_HALF_MESSAGES = [
+    Action("prepare"),
+    Action("delete"),
+    Action("advance", a=56),
+    Action("prepare"),
+    Action("fill", a=33),
+    Action("advance", a=56),
+    Action("crash"),
+    Action("prepare"),
+    Action("end"),
+    Action("advance", a=53),
+    Action("take down"),
+    Action("advance"),
+]
+"""A crash moved the position of the checks back to half messages whose file was deleted since.
+
+The round corrected its position to a committed half message, and discarded it: it did not look for its op message, as
+TransactionalMessageServiceImpl.check does.
+"""
+OFFSET_LOST_BEFORE_THE_FORK = [
+    Action("advance", a=20),
+    Action("advance"),
+    Action("prepare"),
+    Action("advance", a=44),
+    Action("crash"),
+    Action("hide"),
+]
+"""The slave had copied an offset before its master lost it in a crash, and kept it, as SlaveSynchronize does.
+
+The simulation of the fork knew only the offsets of the master since the fork.
+"""
+REDELIVERED_TO_A_FULL_DISK = [
+    Action("trouble", a=list(REFUSALS).index("busy with acknowledgements")),
+    *[Action("advance", a=6)] * 2,
+    Action("advance", a=5),
+    Action("advance", a=3),
+    Action("send"),
+    Action("advance", a=7),
+    Action("trouble", a=list(REFUSALS).index("disk full")),
+    Action("advance", a=4),
+]
+"""All acknowledgements were rejected, and the disk was full when the message was due again.
+
+The broker lost the message for the group, because PopReviveService.rePutCK ignores that its check point was not stored.
+The oracle expected a redelivery.
+"""
+ONE_WITH_SLAVES = ClusterSetup((Setup(0, retry_first=100, mode="cached records"),), (2,))
+
+
+@pytest.mark.parametrize(
+    ("fails", "setup", "actions"),
+    [
+        (cluster.failure, ClusterSetup((Setup(0, retention="on request"),)), COMMITTED_BEHIND_DELETED_HALF_MESSAGES),
+        (cluster_forks.failure, ONE_WITH_SLAVES, [*OFFSET_LOST_BEFORE_THE_FORK, *[Action("advance")] * 6]),
+        (broker_faults.failure, TroubleSetup(1), REDELIVERED_TO_A_FULL_DISK),
+    ],
+    ids=["committed behind deleted half messages", "offset lost before the fork", "redelivered to a full disk"],
+)
+def test_found_cases_of_several_brokers_have_no_violation(
+    fails: Callable[[Any, list[Action]], str], setup: object, actions: list[Action]
+) -> None:
+    """One fault of the broker and two of the simulations, found with clusters, their forks, and brokers in trouble."""
+    assert fails(setup, actions) == ""
 
 
 def test_an_end_with_unknown_state_has_an_empty_outcome_in_the_journal() -> None:

@@ -34,7 +34,14 @@ SYSTEM_TOPICS = ("rmq_sys_", "SCHEDULE_TOPIC", "RMQ_SYS_")
 
 
 class ForkedSlave(Slave):
-    """A slave of a fork. It may delete any file, because its parent may have been requested to before the fork."""
+    """A slave of a fork. It may delete any file, because its parent may have been requested to before the fork.
+
+    It may have any offset that a group had on its master before the fork, even if the master has lost it in a crash.
+    """
+
+    def __init__(self, engine: Engine, master: Broker, broker: Broker, parent: Slave) -> None:
+        super().__init__(engine, master, broker)
+        self.highest_offsets |= parent.highest_offsets
 
     def look_at_files(self) -> None:
         """Note the start of its log, which is not checked."""
@@ -51,9 +58,10 @@ class ForkedCluster:
         self.masters = [broker for broker in self.engine.brokers if broker.is_master]
         by_name = {master.name: master for master in self.masters}
         self.slaves = [
-            ForkedSlave(self.engine, by_name[broker.name], broker)
-            for broker in self.engine.brokers
-            if not broker.is_master
+            ForkedSlave(self.engine, by_name[broker.name], broker, parent_slave)
+            for broker, parent_slave in zip(
+                (broker for broker in self.engine.brokers if not broker.is_master), parent.slaves, strict=True
+            )
         ]
         self._records = {master.name: list(records_of(master)) for master in self.masters}
         logs = [master.store.log for master in self.masters]

@@ -8,7 +8,7 @@ second (DefaultMQPushConsumerImpl.pullTimeDelayMillsWhenException, PopProcessQue
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from accepted_messages import PAUSE_MS, TRIES, Got
+from accepted_messages import INVISIBLE_MS, PAUSE_MS, TRIES, Got
 from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.message.stored_record import decode
@@ -31,7 +31,6 @@ TOPIC, QUEUES = "T", 2
 PULLERS, TAKERS = "pullers", "takers"
 NEXT_MS = 1
 """Time between a response and the client's next request, in ms."""
-INVISIBLE_MS = 30_000
 FLAGS = 2 | 4
 """Flags of a pull: it may wait and contains its subscription."""
 FOUND_NOTHING = ("PULL_NOT_FOUND", "PULL_RETRY_IMMEDIATELY", "PULL_OFFSET_MOVED", "POLLING_TIMEOUT")

@@ -58,7 +58,8 @@ class Slave:
         self._master = master
         self.broker = broker
         self._compared = 0
-        self._highest: dict[tuple[str, str, int], int] = {}
+        self.highest_offsets: dict[tuple[str, str, int], int] = {}
+        """Largest offset that a group ever had on the master, by (group, topic, queue id)."""
         self._log = SlaveLog(newest_before)
         self._files = DeletedFiles(self._log, retention)
 
@@ -114,12 +115,12 @@ class Slave:
         for group, topic, table in self._master.offsets.all():
             for queue_id, offset in table.items():
                 key = (group, topic, queue_id)
-                self._highest[key] = max(offset, self._highest.get(key, -1))
+                self.highest_offsets[key] = max(offset, self.highest_offsets.get(key, -1))
 
     def _judge_offsets(self) -> None:
         for group, topic, table in self.broker.offsets.all():
             for queue_id, offset in table.items():
-                if offset > self._highest.get((group, topic, queue_id), -1):
+                if offset > self.highest_offsets.get((group, topic, queue_id), -1):
                     raise Violation(f"{group} is at {offset} of {topic}@{queue_id} on {self}, and never was there")
 
     def read(self, group: str, topic: str, queue_id: int, offset: int) -> None:
