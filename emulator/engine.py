@@ -131,7 +131,7 @@ class Engine:
         self.history = History(
             self.scheduler,
             self.emulation.delivery_record_max_entries,
-            is_continued=bool(state.brokers),
+            is_continued=not all(broker.log.is_empty for broker in state.brokers),
             before=state.history,
         )
         self.deliveries = Deliveries(self.scheduler, self.broker, self.history, callbacks.watch)

@@ -34,8 +34,9 @@ class PopInflightCounter:
         return self._start_ms, self._counts.copy()
 
     def continue_from(self, state: tuple[int, dict[GroupQueue, int]]) -> None:
-        """Start with the counts of another broker."""
-        self._start_ms, self._counts = state
+        """Start with the counts of another broker. A fork without messages may start before its parent did."""
+        start_ms, self._counts = state
+        self._start_ms = min(start_ms, self._start_ms)
         for group_queue in self._counts:
             self._names.add(group_queue[0], group_queue[1], group_queue)
 

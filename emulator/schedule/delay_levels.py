@@ -136,14 +136,16 @@ class DelayService:
         return {level: offset for level, offset in offsets.items() if offset is not None}
 
     def lend(self) -> tuple[int, dict[int, int]]:
-        """Return for a fork the time of the first check, and that of each level (ms)."""
-        return self._first_check.ms, self._checked_since_ms.copy()
+        """Return for a fork the time until the first check, and until that of each level (ms, negative: since)."""
+        now = self._scheduler.now_ms
+        return self._first_check.ms - now, {level: from_ms - now for level, from_ms in self._checked_since_ms.items()}
 
     def continue_from(self, state: tuple[int, dict[int, int]]) -> None:
-        """Check the levels at the same times as another broker, which has been running for longer."""
-        first_ms, self._checked_since_ms = state
+        """Check the levels as soon as another broker, which has been running for longer."""
+        first_ms, checked_since_ms = state
         now = self._scheduler.now_ms
-        self._first_check = self._scheduler.instant_after(first_ms - now)
+        self._first_check = self._scheduler.instant_after(first_ms)
+        self._checked_since_ms = {level: now + from_ms for level, from_ms in checked_since_ms.items()}
         for level, timer in list(self._timers.items()):
             timer.cancel()
             queue = self._store.queue(SCHEDULE_TOPIC, level - 1)

@@ -51,12 +51,13 @@ class OpQueue:
             )
 
     def lend(self) -> tuple[int, list[str]]:
-        """Return for a fork the start of the current interval (ms), and the collected ends."""
-        return self._anchor_ms, self._pending.copy()
+        """Return for a fork the time since an interval began (ms), and the collected ends."""
+        return self._scheduler.now_ms - self._anchor_ms, self._pending.copy()
 
     def continue_from(self, state: tuple[int, list[str]]) -> None:
-        """Start with the ends of another broker, which are stored at the same time as there."""
-        self._anchor_ms, ends = state
+        """Start with the ends of another broker, which are stored as soon as there."""
+        age_ms, ends = state
+        self._anchor_ms = self._scheduler.now_ms - age_ms
         for end in ends:
             self.add(int(end.removesuffix(SEPARATOR)))
 

@@ -96,12 +96,12 @@ class TransactionChecks:
     # timing
 
     def lend(self) -> int:
-        """Return for a fork the end of the last round (ms)."""
-        return self._round_end_ms
+        """Return for a fork the time since the end of the last round (ms)."""
+        return self._scheduler.now_ms - self._round_end_ms
 
     def continue_from(self, state: int) -> None:
-        """Start the next round at the same time as another broker. A round that pauses there begins anew."""
-        self._round_end_ms = state
+        """Start the next round as soon as another broker. A round that pauses there begins anew."""
+        self._round_end_ms = self._scheduler.now_ms - state
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
