@@ -1,4 +1,4 @@
-"""The kinds of faults, one file for each layer. Importing this package fills the table of kinds.
+"""The kinds of faults, one file for each subject. Importing this package fills the table of kinds.
 
 They must not know how a protocol layer or a host carries them out.
 """
