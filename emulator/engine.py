@@ -218,9 +218,19 @@ class Engine:
         lent.history = self.history.lend()
         for broker, left in zip(self.brokers, lent.brokers, strict=True):
             left.memories = broker.lend_memories()
+            left.skew_ms = broker.interference.skew.ms
         for replica in self.replicas:
             lent.brokers[self.brokers.index(replica.slave)].common_end = replica.common_end()
         return lent
+
+    def end_skews(self) -> None:
+        """Set the clocks of all brokers of a fork right, before rules set them wrong again. Timers keep their instants.
+
+        Until then the clocks have the skews of the parent's, so that the brokers set their timers as there.
+        """
+        for broker in self.brokers:
+            broker.interference.skew.ms = 0
+        self.scheduler.apply_skews()
 
     def broker(self, name: str, broker_id: int = MASTER_ID) -> Broker | None:
         """Return the broker with this name and id (0 = master), or None."""

@@ -97,6 +97,7 @@ class Broker:
         self._defects = defects
         self._random_streams = random_streams
         self.interference = Interference()
+        self.interference.skew.ms = 0 if state is None else state.skew_ms
         self._topic_room = topic_room.build(
             config,
             emulation,

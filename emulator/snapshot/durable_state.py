@@ -85,6 +85,8 @@ class BrokerState:
     """Of a fork: state that a stop would lose, by the name of the service. Not in snapshots."""
     common_end: int = 0
     """Of a slave in a fork: the offset up to which its log is known to equal its master's. Not in snapshots."""
+    skew_ms: int = 0
+    """Of a fork: the difference between the broker's clock and that of the engine. Not in snapshots."""
 
 
 @value

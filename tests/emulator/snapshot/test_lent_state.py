@@ -95,7 +95,7 @@ def test_no_field_of_a_lent_state_is_empty() -> None:
         return {each.name for state in states for each in fields(kind) if getattr(of(state), each.name)}
 
     assert filled(lambda state: state, EngineState) == {each.name for each in fields(EngineState)}
-    assert filled(lambda state: state.brokers[0], BrokerState) | {"common_end"} == {
+    assert filled(lambda state: state.brokers[0], BrokerState) | {"common_end", "skew_ms"} == {
         each.name for each in fields(BrokerState)
     }
     assert filled(lambda state: state.brokers[0].services, ServiceState) == {each.name for each in fields(ServiceState)}
