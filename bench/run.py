@@ -9,9 +9,9 @@ better for rates, less for the others. `--write` puts the tables into bench/READ
 run compares the emulator's processor time with that of a bare server (`bare.py`).
 
 Each workload runs twice on either server, in the order emulator, real, real, emulator, and the quicker round of each
-counts. The client is warmed up before each round. The processes of the other server are stopped meanwhile: an idle
-broker takes 5 to 6 µs of processor time for each message of the other server. A run takes about half an hour. On a
-machine with other load, rely on the ratios and the processor times.
+counts. Before each round the client does the same work until its JIT compiler is idle (`warm_up.py`). The processes of
+the other server are stopped meanwhile: an idle broker takes 5 to 6 µs of processor time for each message of the other
+server. On a machine with other load, rely on the ratios and the processor times.
 """
 
 import statistics
@@ -27,13 +27,14 @@ from rocketmq_testkit.conformance.deployment.target import REFERENCE_VERSION
 from rocketmq_testkit.emulator import compiled_modules
 from servers import EmulatorCommand, RealBroker, Server, catch_up, create_topic, frozen, resident_mib, send_one
 from transaction_workloads import CHECK_SETTINGS, checks, transactions
-from workloads import WARM_UP_MESSAGES, Figure, Kind, Work, push_drain, send, simple_drain
+from warm_up import FULL, QUICK, WarmUp
+from workloads import Figure, Kind, Work, fill, new_name, push_drain, send, simple_drain
 
 FIFO = Kind("FIFO", group="one")
 DELAY = Kind("DELAY", seconds=3600)
 LEVEL = Kind("DELAY", level=18)
 """Two hours, so that no message is delivered in a run."""
-WORKLOADS: list[tuple[str, Callable[[int, int], Work], int]] = [
+WORKLOADS: list[tuple[str, Callable[[int, WarmUp], Work], int]] = [
     ("Java remoting, send, 1 thread", partial(send, "java-remoting", 1), 12_000),
     ("Java remoting, send, 8 threads", partial(send, "java-remoting", 8), 40_000),
     ("Java remoting, send, 64 threads", partial(send, "java-remoting", 64), 80_000),
@@ -53,7 +54,7 @@ WORKLOADS: list[tuple[str, Callable[[int, int], Work], int]] = [
     ("Java gRPC, receive 32 + ack, 1 thread", partial(simple_drain, 1), 8_000),
     ("Java gRPC, receive 32 + ack, 8 threads", partial(simple_drain, 8), 20_000),
 ]
-"""Name, factory of a round (measured messages, warm-up messages), and the number of messages of a full run."""
+"""Name, factory of a round (measured messages, warm-up), and the number of messages of a full run."""
 PURE = Table("table")
 COMPILED = Table("compiled")
 FLOOR_MESSAGES = 8_000
@@ -77,7 +78,7 @@ def measure(quick: bool, only: str) -> list[tuple[str, str, str, str]]:
     """Return rows of the table: name, emulator, real broker, ratio."""
     rows = []
     chosen = [workload for workload in WORKLOADS if only in workload[0]]
-    factor = 10 if quick else 1
+    factor, warm_up = (10, QUICK) if quick else (1, FULL)
     if not only:
         first, idle = started_and_stored(EmulatorCommand, 3 if quick else 10)
         real_first, real_idle = started_and_stored(RealBroker, 1 if quick else 3)
@@ -85,14 +86,14 @@ def measure(quick: bool, only: str) -> list[tuple[str, str, str, str]]:
         rows.append(row("resident memory, idle, MiB", idle, real_idle, 0))
     with RealBroker() as real, EmulatorCommand() as emulator:
         for name, build, count in chosen:
-            work = build(max(count // factor, 2000), WARM_UP_MESSAGES // factor)
+            work = build(max(count // factor, 2000), warm_up)
             rows += compared(name, work, emulator, real)
     if only in CHECKS:
         settings = [f"--set={name}={value}" for name, value in CHECK_SETTINGS.items()]
         with RealBroker(settings=CHECK_SETTINGS) as real, EmulatorCommand(*settings) as emulator:
-            rows += compared(CHECKS, checks(5_000 // factor), emulator, real)
+            rows += compared(CHECKS, checks(5_000 // factor, warm_up), emulator, real)
     if not only:
-        rows.append(memory_after(200_000 // factor, WARM_UP_MESSAGES // factor))
+        rows.append(memory_after(200_000 // factor))
     return rows
 
 
@@ -128,12 +129,12 @@ def _rate(figure: Figure) -> float:
     return figure.per_second
 
 
-def memory_after(count: int, warm_up: int) -> tuple[str, str, str, str]:
-    """Return a row with the resident memory of new servers after `count` messages of 1 KiB, including the warm-up."""
+def memory_after(count: int) -> tuple[str, str, str, str]:
+    """Return a row with the resident memory of new servers after `count` messages of 1 KiB."""
     held = []
     for make in (EmulatorCommand, RealBroker):
         with make() as server:
-            send("java-remoting", 64, count - warm_up, warm_up)(server)
+            fill(server, new_name(), count)
             held.append(resident_mib(server))
     return row(f"resident memory after {count:,} messages of 1 KiB, MiB", held[0], held[1], 0)
 

@@ -7,12 +7,15 @@ from concurrent.futures import Future
 
 from rocketmq_testkit.conformance.drivers.process import Driver, Fields
 from servers import Server, create_topic
+from warm_up import WarmUp
 from workloads import BODY_BYTES, Figure, Meter, Work, load_driver, new_name
 
 OUTSTANDING = 32
 """Commands that a driver carries out at a time. They are sent by this process, one for each transaction."""
 CHECK_SETTINGS: Mapping[str, str] = {"transactionCheckInterval": "1000", "transactionTimeOut": "1000"}
 """Keys of a broker that checks transactions soon (ms)."""
+PART = 1 / 6
+"""Transactions in a round of a warm-up, as a part of its usual messages."""
 CHECKS_SECONDS_MAX = 120.0
 
 
@@ -32,15 +35,16 @@ def _producer(driver: Driver, topic: str) -> None:
     driver.call("producer", as_="p", topics=[topic], group=f"{topic}-producer", check="COMMIT")
 
 
-def transactions(sdk: str, count: int, warm_up: int) -> Work:
-    """Send transactions that are committed at once, after a sixth of the usual warm-up: each is three messages."""
+def transactions(sdk: str, count: int, warm_up: WarmUp) -> Work:
+    """Send transactions that are committed at once, after a warm-up. Each is three messages."""
+    rounds = warm_up.times(PART)
 
     def run(server: Server) -> Figure:
         topic = new_name()
         create_topic(server, topic, kind="TRANSACTION")
         with load_driver(server, sdk) as driver:
             _producer(driver, topic)
-            _send(driver, topic, warm_up // 6, "COMMIT")
+            rounds.run(driver, lambda: _send(driver, topic, rounds.messages, "COMMIT"))
             meter = Meter(server, driver)
             begin = time.perf_counter()
             _send(driver, topic, count, "COMMIT")
@@ -49,14 +53,16 @@ def transactions(sdk: str, count: int, warm_up: int) -> Work:
     return run
 
 
-def checks(count: int) -> Work:
+def checks(count: int, warm_up: WarmUp) -> Work:
     """Send transactions of unknown outcome, and wait until the broker has checked each of them."""
+    rounds = warm_up.times(PART)
 
     def run(server: Server) -> Figure:
         topic = new_name()
         create_topic(server, topic, kind="TRANSACTION")
         with load_driver(server, "java-remoting") as driver:
             _producer(driver, topic)
+            rounds.run(driver, lambda: _send(driver, topic, rounds.messages, "COMMIT"))
             meter = Meter(server, driver)
             begin = time.perf_counter()
             _send(driver, topic, count, "UNKNOWN")

@@ -8,16 +8,11 @@ from typing import Any
 
 from rocketmq_testkit.conformance.drivers.process import Addresses, Driver, start
 from servers import Server, cpu_seconds, create_group, create_topic, pop_mode
+from warm_up import WarmUp
 
 BODY_BYTES = 1024
 DRAIN_DEADLINE_SECONDS = 300
 POLL_SECONDS = 0.02
-WARM_UP_MESSAGES = 60_000
-"""Messages before the measurement.
-
-After 15,000 messages the JVM of the client still compiles: 34 to 73 µs of the client's processor time for each message
-were the compiler's.
-"""
 RECEIVED_MAX = 32
 """Messages that a receive of the gRPC workloads returns at most."""
 WARM_UP_THREADS = 8
@@ -97,8 +92,8 @@ class Kind:
 NORMAL = Kind()
 
 
-def send(sdk: str, threads: int, count: int, warm_up: int, *, tls: bool = False, kind: Kind = NORMAL) -> Work:
-    """Send `count` messages of 1 KiB by one producer with `threads` threads, after `warm_up` unmeasured sends."""
+def send(sdk: str, threads: int, count: int, warm_up: WarmUp, *, tls: bool = False, kind: Kind = NORMAL) -> Work:
+    """Send `count` messages of 1 KiB by one producer with `threads` threads, after a warm-up."""
 
     def run(server: Server) -> Figure:
         topic = next(_names)
@@ -106,7 +101,8 @@ def send(sdk: str, threads: int, count: int, warm_up: int, *, tls: bool = False,
         with load_driver(server, sdk, tls=tls) as driver:
             driver.call("producer", as_="p", topics=[topic], group="bench-producer")
             load = {"on": "p", "topic": topic, "size": BODY_BYTES, **kind.fields()}
-            driver.call("send_many", timeout=300, count=warm_up, threads=max(threads, WARM_UP_THREADS), **load)
+            warming = {"count": warm_up.messages, "threads": max(threads, WARM_UP_THREADS), **load}
+            warm_up.run(driver, lambda: driver.call("send_many", timeout=300, **warming))
             meter = Meter(server, driver)
             reply = driver.call("send_many", timeout=300, count=count, threads=threads, **load)
             return meter.figure(_check(reply, count), count)
@@ -114,7 +110,8 @@ def send(sdk: str, threads: int, count: int, warm_up: int, *, tls: bool = False,
     return run
 
 
-def _fill(server: Server, topic: str, count: int, kind: Kind = NORMAL) -> None:
+def fill(server: Server, topic: str, count: int, kind: Kind = NORMAL) -> None:
+    """Create a topic if there is none, and send `count` messages of 1 KiB to it."""
     create_topic(server, topic, kind=kind.name)
     with load_driver(server, "java-remoting") as driver:
         driver.call("producer", as_="p", topics=[topic], group="bench-producer")
@@ -124,37 +121,45 @@ def _fill(server: Server, topic: str, count: int, kind: Kind = NORMAL) -> None:
             missing = int(driver.call("send_many", timeout=600, **load)["errors"])
 
 
-def push_drain(mode: str, count: int, warm_up: int) -> Work:
+def push_drain(mode: str, count: int, warm_up: WarmUp) -> Work:
     """Drain `count` stored messages of 1 KiB by a Java push consumer, timed from its first to its last delivery.
 
-    Before, another consumer of the same process drains another topic of `warm_up` messages. `mode`: `concurrent` (pull,
-    commit offsets) or `pop` (pop, acknowledge each message).
+    Before, consumers of the same process drain another topic one after another, each in a group of its own. `mode`:
+    `concurrent` (pull, commit offsets) or `pop` (pop, acknowledge each message).
     """
 
     def run(server: Server) -> Figure:
         warm, topic = next(_names), next(_names)
-        for name, messages in ((warm, warm_up), (topic, count)):
-            _fill(server, name, messages)
-            if mode == "pop":
-                pop_mode(server, name, f"{name}-group")
+        # To start a consumer takes seconds.
+        rounds = warm_up.times(10 if mode == "concurrent" else 3)
+        fill(server, warm, rounds.messages)
+        fill(server, topic, count)
         with load_driver(server, "java-remoting") as driver:
-            _push_consumer(driver, "warm-up", warm, mode)
-            _seconds_to_drain(driver, "warm-up", warm_up)
-            driver.call("close", on="warm-up")
+
+            def drain_once() -> None:
+                group = next(_names)
+                _push_consumer(server, driver, group, warm, mode)
+                _seconds_to_drain(driver, group, rounds.messages)
+                driver.call("close", on=group)
+
+            rounds.run(driver, drain_once)
             meter = Meter(server, driver)
-            _push_consumer(driver, "measured", topic, mode)
-            seconds = _seconds_to_drain(driver, "measured", count)
+            _push_consumer(server, driver, f"{topic}-group", topic, mode)
+            seconds = _seconds_to_drain(driver, f"{topic}-group", count)
             return meter.figure(count / seconds, count)
 
     return run
 
 
-def _push_consumer(driver: Driver, name: str, topic: str, mode: str) -> None:
+def _push_consumer(server: Server, driver: Driver, name: str, topic: str, mode: str) -> None:
+    """Start a consumer whose group has the same name."""
+    if mode == "pop":
+        pop_mode(server, topic, name)
     driver.call(
         "push",
         timeout=120,
         **{"as": name, "from": "first"},
-        group=f"{topic}-group",
+        group=name,
         sub={topic: {"expr": "*", "type": "TAG"}},
         mode=mode,
         threads=8,
@@ -179,18 +184,18 @@ def _seconds_to_drain(driver: Driver, consumer: str, count: int) -> float:
     return time.perf_counter() - begin
 
 
-def simple_drain(threads: int, count: int, warm_up: int, *, kind: Kind = NORMAL) -> Work:
+def simple_drain(threads: int, count: int, warm_up: WarmUp, *, kind: Kind = NORMAL) -> Work:
     """Receive 32 messages at a time and acknowledge each by a Java gRPC SimpleConsumer with `threads` threads.
 
-    Before, it receives and acknowledges `warm_up` messages without measurement. A thread ends after the receive in
-    which `count` is reached, so that a drain may take up to one receive per thread more. Messages for
-    these receives are stored as well. With messages of the kind FIFO the group is an ordered one.
+    Before, it receives and acknowledges others without measurement. A thread ends after the receive in which `count` is
+    reached, so that a drain may take up to one receive per thread more. Messages for these receives are stored as well.
+    With messages of the kind FIFO the group is an ordered one.
     """
 
     def run(server: Server) -> Figure:
         topic = next(_names)
         beyond = 2 * RECEIVED_MAX * max(threads, WARM_UP_THREADS)
-        _fill(server, topic, warm_up + count + beyond, kind)
+        create_topic(server, topic, kind=kind.name)
         create_group(server, f"{topic}-group", consumeMessageOrderly=kind.name == "FIFO")
         with load_driver(server, "java-grpc") as driver:
             driver.call(
@@ -202,7 +207,14 @@ def simple_drain(threads: int, count: int, warm_up: int, *, kind: Kind = NORMAL)
                 await_ms=5000,
             )
             load = {"on": "c", "max": RECEIVED_MAX, "invisible_ms": 60_000}
-            driver.call("drain", timeout=600, count=warm_up, threads=max(threads, WARM_UP_THREADS), **load)
+
+            def drain_once() -> None:
+                fill(server, topic, warm_up.messages, kind)
+                warming = {"count": warm_up.messages - beyond, "threads": max(threads, WARM_UP_THREADS), **load}
+                driver.call("drain", timeout=600, **warming)
+
+            warm_up.run(driver, drain_once)
+            fill(server, topic, count + beyond, kind)
             meter = Meter(server, driver)
             reply = driver.call("drain", timeout=600, count=count, threads=threads, **load)
             drained = max(count, int(reply["count"]))

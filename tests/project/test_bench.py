@@ -1,12 +1,15 @@
 """The benchmark: warm clients, one running server at a time, two recorded runs with the CPU time of clients, goals."""
 
+import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from queue import Queue
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,8 +20,8 @@ from rocketmq_testkit.remoting.client import RemotingClient
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCH = ROOT / "bench"
-WARM_UP_MIN = 60_000
-"""Messages of the warm-up. With fewer, the JIT compiler of a Java client takes a third of the measured time."""
+CPU_SECONDS = 0.1
+"""Processor time that the threads of a round use. The kernel counts it in hundredths of a second."""
 STOPPED = "T"
 
 
@@ -37,6 +40,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
     import run
     import servers
     import suites
+    import warm_up
     import workloads
 
     return SimpleNamespace(
@@ -51,8 +55,16 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
         run=run,
         servers=servers,
         suites=suites,
+        warm_up=warm_up,
         workloads=workloads,
     )
+
+
+def burn(seconds: float) -> None:
+    """Use processor time in this thread."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
 
 
 def state_of(process: int) -> str:
@@ -94,8 +106,30 @@ def test_the_other_server_is_stopped_during_a_round(
     assert state_of(waiting.pid) != STOPPED
 
 
-def test_clients_are_warm_before_a_round(bench: Any) -> None:
-    assert bench.workloads.WARM_UP_MESSAGES >= WARM_UP_MIN
+def test_a_client_is_warmed_up_until_its_compiler_is_idle(bench: Any) -> None:
+    """A thread with the name of a JVM's compiler is busy in the first four rounds, and the fifth is the last."""
+    rounds: Queue[bool | None] = Queue()
+
+    def compile_in_rounds() -> None:
+        Path(f"/proc/self/task/{threading.get_native_id()}/comm").write_text("C2 CompilerThread0"[:15])
+        for is_busy in iter(rounds.get, None):
+            burn(CPU_SECONDS if is_busy else 0)
+            rounds.task_done()
+
+    def work() -> None:
+        done.append(len(done) < 4)
+        rounds.put(done[-1])
+        burn(CPU_SECONDS)
+        rounds.join()
+
+    done: list[bool] = []
+    compiler = threading.Thread(target=compile_in_rounds)
+    compiler.start()
+    try:
+        assert bench.warm_up.FULL.run(SimpleNamespace(pids=[os.getpid()]), work) == len(done) == 5
+    finally:
+        rounds.put(None)
+        compiler.join()
 
 
 def test_the_record_has_two_runs_with_the_processor_time_of_clients(bench: Any) -> None:
