@@ -138,20 +138,20 @@ def push_drain(mode: str, count: int, warm_up: WarmUp) -> Work:
 
             def drain_once() -> None:
                 group = next(_names)
-                _push_consumer(server, driver, group, warm, mode)
+                _push_consumer(server, driver, group, warm, mode=mode)
                 _seconds_to_drain(driver, group, rounds.messages)
                 driver.call("close", on=group)
 
             rounds.run(driver, drain_once)
             meter = Meter(server, driver)
-            _push_consumer(server, driver, f"{topic}-group", topic, mode)
+            _push_consumer(server, driver, f"{topic}-group", topic, mode=mode)
             seconds = _seconds_to_drain(driver, f"{topic}-group", count)
             return meter.figure(count / seconds, count)
 
     return run
 
 
-def _push_consumer(server: Server, driver: Driver, name: str, topic: str, mode: str) -> None:
+def _push_consumer(server: Server, driver: Driver, name: str, topic: str, *, mode: str) -> None:
     """Start a consumer whose group has the same name."""
     if mode == "pop":
         pop_mode(server, topic, name)
