@@ -221,7 +221,7 @@ export interface Faults {
 
 export interface StartOptions {
   /** The context of a test of node:test, after which the emulator ends. */
-  t?: { after(hook: () => unknown): void; signal?: AbortSignal };
+  t?: { after(hook: () => unknown): void; signal?: AbortSignal; name?: string; fullName?: string };
   /** Topics to create: NAME, NAME:TYPE or NAME:TYPE:QUEUES. */
   topics?: string[];
   /**
@@ -235,6 +235,11 @@ export interface StartOptions {
   command?: string;
   /** Further options of the command. */
   args?: string[];
+  /**
+   * The longest wait for tests of other processes that use the emulator of ROCKETMQ_CONTROL_URL: "1m", or in Jest "4s",
+   * less than its limit of 5 s for a test or hook.
+   */
+  holdTimeout?: Duration;
 }
 
 /** A refusal of the control port. */
@@ -244,6 +249,12 @@ export class ControlError extends Error {
   readonly field?: string;
   readonly nearest?: string;
 }
+
+/**
+ * The connection that held an emulator for a test was lost before the test ended, because the emulator stopped or the
+ * connection was cut.
+ */
+export class HoldLost extends Error {}
 
 /** A running emulator: name server, broker and gRPC proxy. */
 export class RocketMQ {
@@ -263,7 +274,7 @@ export class RocketMQ {
   readonly snapshots: Snapshots;
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
-  reset(options?: { keepConnections?: boolean }): Promise<void>;
+  /** Resolves to a function that ends the hold. It throws HoldLost if the connection was lost before. */
   hold(name: string, options?: { timeout?: Duration; signal?: AbortSignal }): Promise<() => void>;
   reset(options?: {
     keepConnections?: boolean;

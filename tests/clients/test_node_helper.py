@@ -9,6 +9,7 @@ from pathlib import Path
 import page_snippets
 import pytest
 from command_line import running
+from control_client import ask
 from counted_command import counted_command
 from page_snippets import run
 from project_script import build_artifacts
@@ -119,7 +120,7 @@ def test_a_second_test_is_refused_while_one_holds_the_running_emulator(applicati
 import { RocketMQ } from "rocketmq-testkit";
 
 const first = await RocketMQ.start({ topics: ["orders"] });
-await assert.rejects(RocketMQ.start(), /^Error: ROCKETMQ_CONTROL_URL=http.*: another test holds this emulator, /);
+await assert.rejects(RocketMQ.start(), /^Error: ROCKETMQ_CONTROL_URL=.*: held.mjs \\(pid \\d+\\) uses this emulator, /);
 await first.send("orders", "two teas");
 await first.stop();
 const second = await RocketMQ.start({ topics: ["orders"] });
@@ -129,6 +130,24 @@ await second.stop();
     )
     with running("--profile", "fast") as command:
         run(application, "node", "held.mjs", ROCKETMQ_CONTROL_URL=command.ready["control"])
+
+
+def test_jest_ends_waits_and_fails_tests_whose_emulator_ends(tarball: Path, tmp_path: Path) -> None:
+    """Suites of Jest use a running emulator, and Jest ends some of their tests while they wait for it."""
+    shutil.copytree(Path(__file__).with_name("jest"), tmp_path / "suites")
+    (tmp_path / "suites" / "package.json").write_text('{"type": "module"}')
+    npm(tmp_path / "suites", "install", "--save-dev", "jest@30", str(tarball))
+    options = {"NODE_OPTIONS": "--experimental-vm-modules"}
+    with running("--profile", "fast") as command:
+        control = command.ready["control"]
+        passing = ["npx", "jest", "--runInBand", "held.test.js", "last.test.js", "next.test.js"]
+        run(tmp_path / "suites", *passing, **options, ROCKETMQ_CONTROL_URL=control)
+
+        _, fork = ask(control, "POST", "/v1/forks", {})
+        options |= {"ROCKETMQ_CONTROL_URL": fork["control"], "FORK": f"{control}/v1/forks/{fork['id']}"}
+        failing = "! npx jest --runInBand lost.test.js 2>&1"
+        output = run(tmp_path / "suites", "sh", "-c", failing, **options).stdout
+    assert re.search(r"HoldLost: http.*: the hold of lost.test.js: the emulator ends \(pid \d+\) was lost", output)
 
 
 def test_code_of_the_readme_passes(application: Path) -> None:

@@ -15,6 +15,42 @@ export class ControlError extends Error {
   }
 }
 
+/** The longest time (ms) until a running emulator returns its addresses. */
+const READY_MS = 30_000;
+/** The longest time (ms) without a line in a lasting response, of which the emulator sends one every 15 s. */
+const SILENCE_MS = 120_000;
+
+/** A response that lasts until `end()`, such as that of a hold. Its connection does not keep the process alive. */
+class LastingResponse {
+  #sent;
+  #isOver = false;
+  #isEnded = false;
+
+  constructor(sent, response, silenceMs = SILENCE_MS) {
+    this.#sent = sent;
+    const over = () => {
+      this.#isOver = true;
+    };
+    response.on("error", over); // without a listener it would end the process
+    response.on("close", over);
+    response.socket.setKeepAlive(true, 15_000);
+    response.socket.setTimeout(silenceMs, () => {
+      over();
+      sent.destroy();
+    });
+    response.resume();
+    response.socket.unref();
+  }
+
+  /** End the response, and return false if it had ended before, such as with the emulator. A second call returns true. */
+  end() {
+    const lasted = this.#isEnded || !this.#isOver;
+    this.#isEnded = true;
+    this.#sent.destroy();
+    return lasted;
+  }
+}
+
 /** Sends requests to a control port. */
 export class Control {
   constructor(url, token) {
@@ -41,6 +77,11 @@ export class Control {
     return (await this.#exchange("GET", withQuery(path, query))).body;
   }
 
+  /** Resolve to the addresses of the emulator. */
+  ready() {
+    return this.request("GET", "/readyz", undefined, AbortSignal.timeout(READY_MS));
+  }
+
   post(path, body) {
     return this.request("POST", path, body);
   }
@@ -49,15 +90,15 @@ export class Control {
     return this.request("DELETE", path);
   }
 
-  async request(method, path, body) {
-    return (await this.#exchange(method, path, body)).json();
+  async request(method, path, body, signal) {
+    return (await this.#exchange(method, path, body, signal)).json();
   }
 
   /**
-   * Send a request whose response lasts, such as a hold, and resolve to a function that ends it. The open connection does
-   * not keep the process alive. `signal` ends the wait for the response.
+   * Send a request whose response lasts, such as a hold, and resolve to a LastingResponse. `signal` ends the wait for the
+   * response.
    */
-  async keepOpen(method, path, body, signal) {
+  async keepOpen(method, path, body, { signal, silenceMs } = {}) {
     signal?.throwIfAborted();
     const url = new URL(this.url + path);
     const { request } = url.protocol === "https:" ? https : http;
@@ -70,28 +111,26 @@ export class Control {
         sent.on("error", (cause) => reject(signal?.aborted ? cause : this.#unreachable(cause)));
         sent.end(body === undefined ? undefined : JSON.stringify(body));
       });
-      response.on("error", () => {}); // the emulator has ended, and the response with it
       if (response.statusCode >= 300) {
         throw refusal(method, path, { status: response.statusCode }, await textOf(response));
       }
-      response.resume();
-      response.socket?.unref();
+      return new LastingResponse(sent, response, silenceMs);
     } catch (error) {
       sent.destroy();
       throw error;
     } finally {
       signal?.removeEventListener("abort", abandon);
     }
-    return () => sent.destroy();
   }
 
-  async #exchange(method, path, body) {
+  async #exchange(method, path, body, signal) {
     let response;
     try {
       response = await fetch(this.url + path, {
         method,
         headers: this.#headers(body),
         body: body === undefined ? undefined : JSON.stringify(body),
+        signal,
       });
     } catch (cause) {
       throw this.#unreachable(cause);

@@ -1,11 +1,10 @@
-import { basename } from "node:path";
-
 import { Assertions } from "./assertions.js";
 import { Brokers } from "./brokers.js";
 import { Clock } from "./clock.js";
 import { startCommand } from "./command.js";
 import { Control, segment } from "./control.js";
 import { Faults } from "./faults.js";
+import { afterTestsOfJest, DEFAULT_WAIT, HoldLost, Holder, hold } from "./hold.js";
 import { Inspection } from "./inspection.js";
 import { Journal } from "./journal.js";
 import { fromForm, toForm } from "./message.js";
@@ -20,11 +19,12 @@ let serial;
 const released = new Set();
 /** Requests in a row, after which the emulator, with its one thread, has also served all that clients sent before. */
 const ROUND_TRIPS = 3;
-/** True while a test holds the emulator that is reset for each test. */
-let held = false;
+/** The test that uses the emulator that is reset for each test, or waits for it. */
+let user;
+afterTestsOfJest(() => {
+  if (user?.isWaiting) user.abandon();
+});
 const ISOLATIONS = ["fork", "reset"];
-/** The most characters of the name of a hold. */
-const HOLD_NAME_MAX = 200;
 
 /** A running emulator: name server, broker and gRPC proxy. */
 export class RocketMQ extends Assertions {
@@ -61,13 +61,14 @@ export class RocketMQ extends Assertions {
    * All tests of a Node process share one process of `rocketmq-emulator`, and each gets a fork of its emulator, with
    * ports of its own. With the `isolation` "reset" tests use the same fork, which is reset for each of them, one test at
    * a time. If ROCKETMQ_CONTROL_URL is set, the emulator with that control port is reset in the same way; tests of other
-   * processes that use it wait for each other. `own` starts a process of its own, with the options `command` and `args`.
+   * processes that use it wait for each other, for `holdTimeout` at most: 1m, or 4s in Jest, whose own limit is 5 s. `own`
+   * starts a process of its own, with the options `command` and `args`.
    */
-  static async start({ t, topics = [], isolation = "fork", own = false, command, args } = {}) {
+  static async start({ t, topics = [], isolation = "fork", own = false, command, args, holdTimeout } = {}) {
     const isAlone = own || command !== undefined || args !== undefined;
     checkIsolation(isolation, isAlone);
     await stopReleased();
-    const mq = isAlone ? await ownProcess(command, args) : await forTest(isolation, t);
+    const mq = isAlone ? await ownProcess(command, args) : await forTest(isolation, t, holdTimeout);
     if (t) stopAfter(t, mq);
     try {
       await mq.#prepareBy(async () => {
@@ -82,7 +83,7 @@ export class RocketMQ extends Assertions {
 
   /** Return the emulator with this control port. `stop()` leaves it running. */
   static async connect(controlUrl, token = process.env.ROCKETMQ_CONTROL_TOKEN) {
-    const addresses = await new Control(controlUrl, token).get("/readyz");
+    const addresses = await new Control(controlUrl, token).ready();
     return new RocketMQ(seenFrom(new URL(controlUrl), addresses), token, async () => {});
   }
 
@@ -110,18 +111,10 @@ export class RocketMQ extends Assertions {
    * Wait until no other test holds the emulator, and hold it until the function that this resolves to is called, or until
    * this process ends. Tests of other processes that reset the emulator, those of the helpers for Java and Go too, wait
    * meanwhile. Refusals of other holds show `name`. `signal` ends the wait. A hold excludes other holds only: a reset
-   * neither needs nor ends one.
+   * neither needs nor ends one. The function throws HoldLost if the connection was lost before.
    */
-  async hold(name, { timeout = "1m", signal } = {}) {
-    try {
-      return await this.control.keepOpen("POST", "/v1/hold", { name, timeout }, signal);
-    } catch (error) {
-      if (error.status !== 404) throw error;
-      throw new Error(
-        `${this.controlUrl}: this emulator is older than the package, and cannot be held by one test at a time; update ` +
-          "the emulator to the version of the package",
-      );
-    }
+  async hold(name, { timeout, signal } = {}) {
+    return hold(this.control, name, { timeout, signal });
   }
 
   /**
@@ -338,7 +331,7 @@ export class RocketMQ extends Assertions {
    * ended. If a connection closes under such a stream, the SDK throws an error that no test can catch.
    */
   async #drain() {
-    for (let i = 0; i < ROUND_TRIPS; i++) await this.control.get("/readyz").catch(() => {});
+    for (let i = 0; i < ROUND_TRIPS; i++) await this.control.ready().catch(() => {});
   }
 
   async #messages(path, query) {
@@ -354,8 +347,14 @@ export class RocketMQ extends Assertions {
  */
 function stopAfter(t, mq) {
   const stop = async () => {
-    await mq.stop();
-    released.delete(mq);
+    if (!released.delete(mq)) return;
+    try {
+      await mq.stop();
+    } catch (error) {
+      // node:test does not print the error of a hook if the test has failed before.
+      if (error instanceof HoldLost) t.diagnostic?.(error.message);
+      throw error;
+    }
   };
   t.after(() => {
     released.add(mq);
@@ -389,50 +388,62 @@ async function ownProcess(command, args) {
   return new RocketMQ(ready, process.env.ROCKETMQ_CONTROL_TOKEN, stop);
 }
 
-async function forTest(isolation, t) {
+async function forTest(isolation, t, holdTimeout = DEFAULT_WAIT) {
   const url = process.env.ROCKETMQ_CONTROL_URL;
   if (url) {
-    const untilHeld = (mq) => mq.hold(holdName(t), { signal: t?.signal });
-    return useAlone(`ROCKETMQ_CONTROL_URL=${url}`, "unset the variable", () => RocketMQ.connect(url), untilHeld);
+    const option = `ROCKETMQ_CONTROL_URL=${url}`;
+    const untilHeld = (mq, { name, signal }) => holdForTest(mq, name, holdTimeout, signal, option);
+    return useAlone(t, option, "unset the variable", () => RocketMQ.connect(url), untilHeld);
   }
   shared ??= ownProcess();
   const parent = await shared;
   if (isolation === "fork") return parent.fork();
-  return useAlone("isolation=reset", "leave the option out", () => (serial ??= parent.fork()));
+  return useAlone(t, "isolation=reset", "leave the option out", () => (serial ??= parent.fork()));
 }
 
-/** Return the name of a hold: test and process; without a test of node:test the program. */
-function holdName(t) {
-  const end = ` (pid ${process.pid})`;
-  const name = [...(t?.fullName ?? t?.name ?? basename(process.argv[1] ?? process.title))];
-  return name.slice(0, HOLD_NAME_MAX - end.length).join("") + end;
+async function holdForTest(mq, name, timeout, signal, option) {
+  try {
+    return await mq.hold(name, { timeout, signal });
+  } catch (error) {
+    if (error.status === 409) {
+      error.message =
+        `${option}: ${error.message}; this test has waited ${timeout}: to wait longer, set holdTimeout of ` +
+        "RocketMQ.start(), and a longer timeout of the test";
+    }
+    throw error;
+  }
 }
 
 /**
  * Reset an emulator that tests share, and return it for one test. `untilHeld` waits for tests of other processes, and
  * resolves to the function that lets them continue.
  */
-async function useAlone(option, otherwise, emulator, untilHeld = async () => () => {}) {
-  if (held) {
+async function useAlone(t, option, otherwise, emulator, untilHeld = async () => () => {}) {
+  // The wait of a test that has ended goes on for a moment, and takes nothing.
+  if (user && !(user.isWaiting && user.signal.aborted)) {
     throw new Error(
-      `${option}: another test holds this emulator, which is reset for each test; run one test at a time, or ` +
-        `${otherwise}, so that each test gets a fork`,
+      `${option}: ${user.name} uses this emulator, which is reset for each test; run one test at a time and stop its ` +
+        `emulator, or ${otherwise}, so that each test gets a fork`,
     );
   }
-  held = true;
+  const holder = new Holder(t);
+  user = holder;
   let end = () => {};
   const release = async () => {
+    if (user === holder) user = undefined;
     end();
-    held = false;
   };
   try {
     const mq = await emulator();
-    end = await untilHeld(mq);
-    await mq.reset();
+    end = await untilHeld(mq, holder);
+    if (!holder.signal.aborted) await mq.reset();
+    // No hook of a test that has ended gives the emulator back.
+    if (holder.signal.aborted) throw holder.signal.reason;
+    holder.isWaiting = false;
     const { endpoint, nameServer: namesrv, broker, controlUrl: control } = mq;
     return new RocketMQ({ endpoint, namesrv, broker, control }, mq.control.token, release);
   } catch (error) {
-    await release();
+    await release().catch(() => {}); // the error says more than the loss of the hold
     throw error;
   }
 }

@@ -69,6 +69,7 @@ test("a test of another process is named until it ends", async (t) => {
   const release = await mq.hold("the second");
   await other.passes();
   release();
+  release(); // has no effect
   (await mq.hold("the third"))();
 });
 

@@ -100,7 +100,7 @@ test("tests with a reset use the same emulator, one at a time", async (t) => {
     await mq.createTopic("payments");
     await assert.rejects(
       RocketMQ.start({ isolation: "reset" }),
-      /^Error: isolation=reset: another test holds this emulator, which is reset for each test; run one test at a time, /,
+      /^Error: isolation=reset: .* \(pid \d+\) uses this emulator, which is reset for each test; run one test at a time /,
     );
     const fork = await RocketMQ.start({ t: inner });
     assert.deepStrictEqual(await fork.topics(), []);
