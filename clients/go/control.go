@@ -88,6 +88,21 @@ func (c *control) send(ctx context.Context, method, path string, body any) (io.R
 	return nil, problem
 }
 
+// connectTimeout is the longest time until a running emulator returns its addresses.
+const connectTimeout = 30 * time.Second
+
+// ready returns the addresses of a running emulator.
+func (c *control) ready(limit time.Duration) (found addresses, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	response, err := c.stream(ctx, "/readyz", nil)
+	if err != nil {
+		return found, err
+	}
+	defer response.Close()
+	return found, json.NewDecoder(response).Decode(&found)
+}
+
 func (c *control) get(path string, query url.Values, result any) error {
 	return c.call(http.MethodGet, with(path, query), nil, result)
 }

@@ -29,8 +29,14 @@ func TestOfAHolder(t *testing.T) {
 	}
 	mq := rocketmqtest.Run(t, "orders")
 	fmt.Println("holds")
-	if role == "wait" {
+	if role == "twice" {
+		rocketmqtest.Run(t)
+	}
+	if role == "wait" || role == "lose" {
 		must(bufio.NewReader(os.Stdin).ReadString('\n'))(t)
+	}
+	if role == "lose" {
+		return
 	}
 	texts := []string{}
 	for number := 0; number < messagesOfAHolder; number++ {
@@ -41,6 +47,9 @@ func TestOfAHolder(t *testing.T) {
 	mq.AssertBodies(t, "orders", texts...)
 }
 
+// waitingMax is the number of requests that may wait for the hold of one emulator.
+const waitingMax = 100
+
 // holder is a running test binary with TestOfAHolder.
 type holder struct {
 	command *exec.Cmd
@@ -48,9 +57,9 @@ type holder struct {
 	output  *bufio.Reader
 }
 
-func startHolder(t *testing.T, mq *rocketmqtest.RocketMQ, role string) holder {
+func startHolder(t *testing.T, mq *rocketmqtest.RocketMQ, role string, options ...string) holder {
 	t.Helper()
-	command := exec.Command(os.Args[0], "-test.run=^TestOfAHolder$")
+	command := exec.Command(os.Args[0], append([]string{"-test.run=^TestOfAHolder$"}, options...)...)
 	command.Env = append(os.Environ(), holderVariable+"="+role, rocketmqtest.ControlVariable+"="+mq.ControlURL)
 	command.Stderr = os.Stderr
 	started := holder{command: command, stdin: must(command.StdinPipe())(t)}
@@ -85,6 +94,73 @@ func TestTestsOfTwoProcessesNeverUseTheEmulatorAtTheSameTime(t *testing.T) {
 	second.passes(t)
 }
 
+// fails waits for the end of the binary, whose test must have failed, and returns its output.
+func (h holder) fails(t *testing.T) string {
+	t.Helper()
+	output := must(io.ReadAll(h.output))(t)
+	if err := h.command.Wait(); err == nil || h.command.ProcessState.ExitCode() != 1 {
+		t.Fatalf("%v: %s", err, output)
+	}
+	return string(output)
+}
+
+func checkContains(t *testing.T, output string, wanted ...string) {
+	t.Helper()
+	for _, each := range wanted {
+		if !strings.Contains(output, each) {
+			t.Errorf("%q is not in %s", each, output)
+		}
+	}
+}
+
+func TestTestWhoseEmulatorStopsFails(t *testing.T) {
+	t.Parallel()
+	mq := must(rocketmqtest.Run(t).Fork())(t)
+	losing := startHolder(t, mq, "lose")
+	losing.holds(t)
+	check(t, mq.Stop())
+	must(fmt.Fprintln(losing.stdin))(t)
+	checkContains(t, losing.fails(t), "rocketmqtest: "+mq.ControlURL+": the hold of ",
+		"TestOfAHolder (pid ", rocketmqtest.ErrHoldLost.Error())
+}
+
+func TestWaitThatEndsWithTheBinaryNamesTheHolder(t *testing.T) {
+	t.Parallel()
+	mq := must(rocketmqtest.Run(t).Fork())(t)
+	release := must(mq.Hold("OrderTest.pays (pid 4711)", 0))(t)
+	checkContains(t, startHolder(t, mq, "run", "-test.timeout=3s").fails(t), rocketmqtest.ControlVariable+"="+mq.ControlURL+
+		": OrderTest.pays (pid 4711) has held the emulator for ", "; this test has waited ", ": go test -p 1 runs packages ")
+	check(t, release())
+}
+
+func TestSecondUseOfASidecarByATestBinaryIsRefused(t *testing.T) {
+	t.Parallel()
+	mq := must(rocketmqtest.Run(t).Fork())(t)
+	checkContains(t, startHolder(t, mq, "twice").fails(t), "rocketmqtest: TestOfAHolder uses the emulator of "+
+		rocketmqtest.ControlVariable+", which is reset for each test; call Run once in a test, and without t.Parallel, ")
+}
+
+func TestTooManyWaitingTestsAreRefused(t *testing.T) {
+	t.Parallel()
+	mq := must(rocketmqtest.Run(t).Fork())(t)
+	release := must(mq.Hold("the first", 0))(t)
+	refused := make(chan error)
+	for number := 0; number <= waitingMax; number++ {
+		go func() {
+			next, err := mq.Hold("one of many", time.Minute)
+			if err == nil {
+				err = next()
+			}
+			refused <- err
+		}()
+	}
+	checkContains(t, (<-refused).Error(), "100 tests wait for the hold of this emulator, which is the most; run fewer ")
+	check(t, release())
+	for number := 0; number < waitingMax; number++ {
+		check(t, <-refused)
+	}
+}
+
 func TestTestOfAnotherProcessIsNamedUntilItEnds(t *testing.T) {
 	t.Parallel()
 	mq := must(rocketmqtest.Run(t).Fork())(t)
@@ -102,9 +178,10 @@ func TestTestOfAnotherProcessIsNamedUntilItEnds(t *testing.T) {
 	must(fmt.Fprintln(other.stdin))(t)
 	release := must(mq.Hold("the second", time.Minute))(t)
 	other.passes(t)
-	release()
+	check(t, release())
 	release = must(mq.Hold("the third", time.Minute))(t)
-	release()
+	check(t, release())
+	check(t, release()) // has no effect
 }
 
 func TestKilledProcessHoldsTheEmulatorNoLonger(t *testing.T) {

@@ -42,7 +42,7 @@ func TestResetIsRefusedWhileAnotherTestHoldsTheEmulator(t *testing.T) {
 		}()
 		rocketmqtest.RunWithReset(second)
 	}()
-	if !strings.HasPrefix(strings.Join(second.texts, ""), "rocketmqtest: another test holds the emulator of RunWithReset") {
+	if !strings.HasPrefix(strings.Join(second.texts, ""), "rocketmqtest: "+t.Name()+" uses the emulator of RunWithReset") {
 		t.Error(second.texts)
 	}
 }

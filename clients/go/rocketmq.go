@@ -92,8 +92,8 @@ func Connect(controlURL string) (*RocketMQ, error) {
 			"http://127.0.0.1:8090", controlURL)
 	}
 	token := os.Getenv(TokenVariable)
-	var found addresses
-	if err := newControl(controlURL, token).get("/readyz", nil, &found); err != nil {
+	found, err := newControl(controlURL, token).ready(connectTimeout)
+	if err != nil {
 		return nil, err
 	}
 	return connected(found.seenFrom(base), token, func() error { return nil }), nil

@@ -1,9 +1,10 @@
 package rocketmqtest
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -14,11 +15,11 @@ var shared struct {
 	err      error
 }
 
-// serial is the fork of it that RunWithReset resets for each test. It is set while held is locked.
+// serial is the fork of it that RunWithReset resets for each test. The test that is user sets it.
 var serial *RocketMQ
 
-// held is locked while a test uses an emulator that is reset for each test: serial, or that of ControlVariable.
-var held sync.Mutex
+// user is the name of the test that uses an emulator that is reset for each test: serial, or that of ControlVariable.
+var user atomic.Pointer[string]
 
 // Run returns an emulator for one test, with these topics: NAME, NAME:TYPE or NAME:TYPE:QUEUES. It ends with the test.
 //
@@ -98,21 +99,29 @@ func serialFork(t testing.TB) (*RocketMQ, error) {
 	})
 }
 
-// errHeldSidecar is the error of a test that starts while another one uses the emulator of ControlVariable.
-var errHeldSidecar = errors.New("another test holds the emulator of " + ControlVariable +
-	", which is reset for each test; call Run in tests without t.Parallel, or unset the variable, so that each test gets a " +
-	"fork")
+// errHeldSidecar is the error of a test that starts while a test of this binary uses the emulator of ControlVariable.
+func errHeldSidecar(user string) error {
+	return fmt.Errorf("%s uses the emulator of %s, which is reset for each test; call Run once in a test, and without "+
+		"t.Parallel, or unset the variable, so that each call gets a fork", user, ControlVariable)
+}
 
 // errHeld is the error of a test that starts while another one uses the emulator of RunWithReset.
-var errHeld = errors.New("another test holds the emulator of RunWithReset, which is reset for each test; call it in tests " +
-	"without t.Parallel, or call Run, so that each test gets a fork")
+func errHeld(user string) error {
+	return fmt.Errorf("%s uses the emulator of RunWithReset, which is reset for each test; call it once in a test, and "+
+		"without t.Parallel, or call Run, so that each call gets a fork", user)
+}
 
 // hold returns an emulator that tests share, as it was after its start, for one test.
-func hold(t testing.TB, refusal error, emulator func() (*RocketMQ, error)) (*RocketMQ, error) {
-	if !held.TryLock() {
-		return nil, refusal
+func hold(t testing.TB, refusal func(string) error, emulator func() (*RocketMQ, error)) (*RocketMQ, error) {
+	name := t.Name()
+	if !user.CompareAndSwap(nil, &name) {
+		other := "another test"
+		if found := user.Load(); found != nil {
+			other = *found
+		}
+		return nil, refusal(other)
 	}
-	t.Cleanup(held.Unlock)
+	t.Cleanup(func() { user.Store(nil) })
 	mq, err := emulator()
 	if err != nil {
 		return nil, err

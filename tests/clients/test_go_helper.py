@@ -115,7 +115,7 @@ import "testing"
 
 func TestHeld(t *testing.T) {
 	Run(t, "orders")
-	if _, err := forTest(t, ownFork); err != errHeldSidecar {
+	if _, err := forTest(t, ownFork); err.Error() != errHeldSidecar("TestHeld").Error() {
 		t.Fatal(err)
 	}
 }
