@@ -14,7 +14,7 @@ import ssl
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from typing import Any, Self
 
 import uvloop
@@ -47,6 +47,7 @@ class Record:
     """Messages of the response to any other request over gRPC."""
     certificate: str = ""
     """Key and certificate (PEM), empty for plaintext."""
+    _: KW_ONLY
     authority: str = ""
     """The certificate (PEM) that clients trust."""
 

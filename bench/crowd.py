@@ -265,7 +265,7 @@ def found_by_key(crowd: Crowd, count: int) -> Work:
         topic, key = crowd.next_topic(), f"k{next(crowd.names)}-{number}"
         properties = {"UNIQ_KEY": key, "KEYS": key}
         crowd.do([SendMessage("P", topic, 0, BODY, properties, ("10.0.0.1", 1), crowd.now_ms)])
-        asked_for.append(QueryMessage(topic, key, 32, 0, crowd.now_ms))
+        asked_for.append(QueryMessage(topic, key, 32, 0, end_timestamp=crowd.now_ms))
     crowd.do(asked_for[:1])
     return lambda: crowd.do(asked_for)
 
@@ -274,7 +274,7 @@ def indexed(crowd: Crowd, count: int) -> Work:
     """Query once after `count` sends: the query indexes all of them."""
     found_by_key(crowd, 1)()
     sends(crowd, count)()
-    question = QueryMessage("topic-0", "k", 32, 0, crowd.now_ms)
+    question = QueryMessage("topic-0", "k", 32, 0, end_timestamp=crowd.now_ms)
     return lambda: crowd.do([question])
 
 
@@ -332,7 +332,7 @@ def resets(crowd: Crowd, count: int) -> Work:
 
     def work() -> None:
         for group, topic in chosen:
-            crowd.do([ResetOffset(group, topic, 0, 0, 5), pull(group, topic, 5)])
+            crowd.do([ResetOffset(group, topic, 0, 0, offset=5), pull(group, topic, 5)])
 
     return work
 
@@ -368,7 +368,7 @@ def _locks(crowd: Crowd) -> Operation:
 def _share(crowd: Crowd) -> Operation:
     beat = crowd.next_beat()[1]
     group = beat.consumers[0].group
-    return QueryAssignment(crowd.wanted(group)[PULLED], group, beat.client_id, "AVG", "CLUSTERING")
+    return QueryAssignment(crowd.wanted(group)[PULLED], group, beat.client_id, "AVG", message_model="CLUSTERING")
 
 
 def scanned_for_inactive_clients(clients: int) -> Callable[[], float]:

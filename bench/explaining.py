@@ -17,7 +17,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from looking import unique_key
 from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
@@ -270,6 +270,7 @@ class Row:
     at_once: float
     first: float
     following: float
+    _: KW_ONLY
     after_change: float
     history: float
     reason: Reason
@@ -309,7 +310,15 @@ def measure(name: str, build: Callable[[], tuple[Crowd, str]]) -> Row:
     began = time.process_time()
     assert history_of(look.find(unique_key(0))[0], look, engine.history).steps
     history = 1000 * (time.process_time() - began)
-    return Row(name, at_once, first, statistics.median(following), statistics.median(changed), history, reasons[0])
+    return Row(
+        name,
+        at_once,
+        first,
+        statistics.median(following),
+        after_change=statistics.median(changed),
+        history=history,
+        reason=reasons[0],
+    )
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from rocketmq_testkit import Emulator
 from rocketmq_testkit.emulator.config import BrokerConfig
@@ -43,6 +43,7 @@ class Row:
     best_ms: float
     median_ms: float
     memory_kib: float
+    _: KW_ONLY
     written_kib: float
 
 
@@ -116,7 +117,7 @@ def measured(name: str, parent: Engine) -> Row:
         send(world, "topic-0", number % QUEUES)
     written = tracemalloc.get_traced_memory()[0] - of_fork
     tracemalloc.stop()
-    return Row(name, min(times), statistics.median(times), of_fork / KIB, written / KIB)
+    return Row(name, min(times), statistics.median(times), of_fork / KIB, written_kib=written / KIB)
 
 
 def serving(start: Callable[[], Emulator]) -> float:

@@ -12,7 +12,7 @@ well. A cell has one figure for each run. Reasons name figures of these runs by 
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from document import Table
 
@@ -55,110 +55,129 @@ class Goal:
     rate: float
     cpu: float
     floor: str
+    _: KW_ONLY
     why_rate: str
     why_cpu: str
 
 
 GOALS = (
-    Goal("Java remoting, send, 1 thread", 1.5, 0.33, "remoting send, 1 outstanding", ONE_REQUEST, SEND),
-    Goal("Java remoting, send, 8 threads", 1.5, 0.33, "remoting send, 8 outstanding", ONE_THREAD, SEND),
-    Goal("Java remoting, send, 64 threads", 1.7, 0.33, "remoting send, 64 outstanding", ONE_THREAD, SEND),
+    Goal(
+        "Java remoting, send, 1 thread", 1.5, 0.33, "remoting send, 1 outstanding", why_rate=ONE_REQUEST, why_cpu=SEND
+    ),
+    Goal(
+        "Java remoting, send, 8 threads", 1.5, 0.33, "remoting send, 8 outstanding", why_rate=ONE_THREAD, why_cpu=SEND
+    ),
+    Goal(
+        "Java remoting, send, 64 threads", 1.7, 0.33, "remoting send, 64 outstanding", why_rate=ONE_THREAD, why_cpu=SEND
+    ),
     Goal(
         "Java remoting, push consumer drains 200,000",
         1.4,
         0.33,
         "remoting pull of 32, 1 outstanding",
-        f"{BOTH_BUSY}. It is not known why the client takes longer with the emulator",
-        "the goal is near the floor, which only writes the 32 messages of a response",
+        why_rate=f"{BOTH_BUSY}. It is not known why the client takes longer with the emulator",
+        why_cpu="the goal is near the floor, which only writes the 32 messages of a response",
     ),
     Goal(
         "Java remoting, pop consumer drains 50,000",
         1.6,
         0.33,
         "remoting pop of 32 + ack, 8 outstanding",
-        ONE_THREAD,
-        POP,
+        why_rate=ONE_THREAD,
+        why_cpu=POP,
     ),
-    Goal("Java gRPC, send, 1 thread", 1.6, 0.45, "gRPC send, 1 outstanding", ONE_REQUEST, GRPC),
-    Goal("Java gRPC, send, 8 threads", 1.2, 0.60, "gRPC send, 8 outstanding", ONE_THREAD, GRPC),
-    Goal("Java gRPC, send, 32 threads", 1.0, 0.80, "gRPC send, 32 outstanding", ONE_THREAD, GRPC),
+    Goal("Java gRPC, send, 1 thread", 1.6, 0.45, "gRPC send, 1 outstanding", why_rate=ONE_REQUEST, why_cpu=GRPC),
+    Goal("Java gRPC, send, 8 threads", 1.2, 0.60, "gRPC send, 8 outstanding", why_rate=ONE_THREAD, why_cpu=GRPC),
+    Goal("Java gRPC, send, 32 threads", 1.0, 0.80, "gRPC send, 32 outstanding", why_rate=ONE_THREAD, why_cpu=GRPC),
     Goal(
         "Java remoting with TLS, send, 64 threads",
         1.0,
         0.33,
         "remoting send with TLS, 64 outstanding",
-        ONE_THREAD,
-        f"as without TLS: {SEND}",
+        why_rate=ONE_THREAD,
+        why_cpu=f"as without TLS: {SEND}",
     ),
     Goal(
         "Java gRPC with TLS, send, 32 threads",
         1.2,
         0.80,
         "gRPC send with TLS, 32 outstanding",
-        ONE_THREAD,
-        f"as without TLS: {GRPC}",
+        why_rate=ONE_THREAD,
+        why_cpu=f"as without TLS: {GRPC}",
     ),
     Goal(
         "Java gRPC, FIFO send, 8 threads, one message group",
         1.0,
         0.60,
         "gRPC FIFO send, 8 outstanding",
-        ONE_THREAD,
-        "as an ordinary send, with 64 calls of functions; the floor reads neither headers nor messages",
+        why_rate=ONE_THREAD,
+        why_cpu="as an ordinary send, with 64 calls of functions; the floor reads neither headers nor messages",
     ),
     Goal(
         "Java gRPC, FIFO receive 32 + ack, 1 thread",
         1.2,
         0.45,
         "gRPC FIFO receive 32 + ack, 1 outstanding",
-        ONE_REQUEST,
-        f"as an ordinary receive: {RECEIVE}",
+        why_rate=ONE_REQUEST,
+        why_cpu=f"as an ordinary receive: {RECEIVE}",
     ),
     Goal(
         "Java remoting, send with a delay level, 8 threads",
         1.0,
         0.33,
         "remoting send with a delay level, 8 outstanding",
-        ONE_THREAD,
-        "58 calls of functions, beside 35 for an ordinary send: the message is stored for another topic, with a timer",
+        why_rate=ONE_THREAD,
+        why_cpu="58 calls of functions, beside 35 for an ordinary send: the message is stored for another topic, "
+        "with a timer",
     ),
     Goal(
         "Java gRPC, send with a delivery time, 8 threads",
         1.0,
         0.60,
         "gRPC send with a delivery time, 8 outstanding",
-        f"the message becomes a timed record, with a timer; {ONE_THREAD}",
-        "88 calls of functions, beside 54 for an ordinary send: the message becomes a timed record, with a timer",
+        why_rate=f"the message becomes a timed record, with a timer; {ONE_THREAD}",
+        why_cpu="88 calls of functions, beside 54 for an ordinary send: the message becomes a timed record, "
+        "with a timer",
     ),
     Goal(
         "Java remoting, committed transactions",
         1.0,
         0.33,
         "remoting transactions, 8 outstanding",
-        BOTH_BUSY,
-        TRANSACTION,
+        why_rate=BOTH_BUSY,
+        why_cpu=TRANSACTION,
     ),
     Goal(
         "Java gRPC, committed transactions",
         1.0,
         0.80,
         "gRPC transactions, 8 outstanding",
-        BOTH_BUSY,
-        TRANSACTION,
+        why_rate=BOTH_BUSY,
+        why_cpu=TRANSACTION,
     ),
     Goal(
-        "Java gRPC, receive 32 + ack, 1 thread", 1.2, 0.45, "gRPC receive 32 + ack, 1 outstanding", ONE_REQUEST, RECEIVE
+        "Java gRPC, receive 32 + ack, 1 thread",
+        1.2,
+        0.45,
+        "gRPC receive 32 + ack, 1 outstanding",
+        why_rate=ONE_REQUEST,
+        why_cpu=RECEIVE,
     ),
     Goal(
-        "Java gRPC, receive 32 + ack, 8 threads", 1.2, 0.60, "gRPC receive 32 + ack, 8 outstanding", ONE_THREAD, RECEIVE
+        "Java gRPC, receive 32 + ack, 8 threads",
+        1.2,
+        0.60,
+        "gRPC receive 32 + ack, 8 outstanding",
+        why_rate=ONE_THREAD,
+        why_cpu=RECEIVE,
     ),
     Goal(
         "Java remoting, transactions that are checked and then committed",
         1.0,
         0.33,
         "",
-        ONE_THREAD,
-        "each transaction is stored again for its check, and the client responds to the check by a request",
+        why_rate=ONE_THREAD,
+        why_cpu="each transaction is stored again for its check, and the client responds to the check by a request",
     ),
 )
 """The goals of each workload, in the order of the tables. A reason is shown in runs that miss the goal."""
@@ -245,6 +264,7 @@ class Most:
     most: float
     digits: int
     value: Figure
+    _: KW_ONLY
     floor: Figure | None
     why: str
 
@@ -259,42 +279,42 @@ OTHERS = (
         3,
         1,
         _of(OUTSTANDING, 2),
-        _of(OUTSTANDING, 1),
-        "64 requests arrive in one read, in which the floor only finds their ends",
+        floor=_of(OUTSTANDING, 1),
+        why="64 requests arrive in one read, in which the floor only finds their ends",
     ),
     Most(
         "memory of a message of 1 KiB with the default journal, KiB",
         1.4,
         2,
         lambda run: (run[FILLED][0] - run[IDLE][0]) * 1024 / 200_000,
-        None,
-        "the journal keeps an entry of each request",
+        floor=None,
+        why="the journal keeps an entry of each request",
     ),
     Most(
         IDLE,
         40,
         0,
         _of(IDLE, 0),
-        _of(IDLE, 1),
-        "beyond the floor are the loaded modules of the emulator and of its libraries",
+        floor=_of(IDLE, 1),
+        why="beyond the floor are the loaded modules of the emulator and of its libraries",
     ),
     Most(
         READY,
         170,
         0,
         _of(READY, 0),
-        _of(READY, 1),
-        "beyond the floor the process loads the modules of the emulator; without compiled ones it takes 298 ms from an "
-        "installed package ([The executable](#the-executable)), where no import goes through the finder of an editable "
-        "installation",
+        floor=_of(READY, 1),
+        why="beyond the floor the process loads the modules of the emulator; without compiled ones it takes 298 ms "
+        "from an installed package ([The executable](#the-executable)), where no import goes through the finder "
+        "of an editable installation",
     ),
     Most(
         IN_PROCESS,
         2,
         2,
         _of(IN_PROCESS, 0),
-        _of(IN_PROCESS, 1),
-        "an engine with its system topics, the proxy and the control port are created for each test",
+        floor=_of(IN_PROCESS, 1),
+        why="an engine with its system topics, the proxy and the control port are created for each test",
     ),
 )
 

@@ -171,7 +171,10 @@ def static_topic(world: World, topic: str) -> None:
     map_queues(world, here, config, 1, parts={0: [QueuePart(0, 0, here.name, 0)]})
     for _ in range(MOVED_AT):
         world.sent(topic)
-    moved = [QueuePart(0, 0, here.name, 0, 0, MOVED_AT), QueuePart(1, 0, there.name, CONTINUES_AT)]
+    moved = [
+        QueuePart(0, 0, here.name, 0, start_offset=0, end_offset=MOVED_AT),
+        QueuePart(1, 0, there.name, CONTINUES_AT),
+    ]
     stays = [QueuePart(0, 1, here.name, 0)]
     for broker in (there, here):
         map_queues(world, broker, config, 2, parts={0: moved, 1: stays})
@@ -181,7 +184,7 @@ def map_queues(
     world: World, broker: Broker, config: TopicConfig, epoch: int, *, parts: dict[int, list[QueuePart]]
 ) -> None:
     """Store a mapping of logical queues at a broker."""
-    mapping = QueueMapping(config.topic_name, len(parts), broker.name, epoch, dict(parts))
+    mapping = QueueMapping(config.topic_name, len(parts), broker.name, epoch, queues=dict(parts))
     world.engine.execute(broker, CreateStaticTopic(config, mapping, False))
 
 

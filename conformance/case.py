@@ -11,7 +11,7 @@ its module and its function: `send.a_blank_topic_is_refused`.
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 from types import ModuleType
 from typing import Any, TypeVar
@@ -49,6 +49,7 @@ class Mark:
     source: str
     needs: frozenset[Capability]
     settings: Mapping[str, str]
+    _: KW_ONLY
     alone: bool
     tidy: bool
     fault: str = ""
@@ -68,6 +69,7 @@ class Case:
     name: str
     sentence: str
     mark: Mark
+    _: KW_ONLY
     run: Callable[[Any], None]
 
     @property
@@ -110,8 +112,16 @@ class CaseOf:
         real: Mapping[str, str] | None = None,
     ) -> Callable[[F], F]:
         """Return the decorator for one case."""
-        given = dict(settings or {}), alone or tidy, tidy, fault, dict(real or {})
-        mark = Mark(self.protocol, source, frozenset(needs), *given)
+        mark = Mark(
+            self.protocol,
+            source,
+            frozenset(needs),
+            dict(settings or {}),
+            alone=alone or tidy,
+            tidy=tidy,
+            fault=fault,
+            real=dict(real or {}),
+        )
 
         def decorate(function: F) -> F:
             setattr(function, _MARK, mark)
@@ -148,4 +158,4 @@ def marked(module: ModuleType, mark: str) -> list[Marked]:
 
 def cases_of(module: ModuleType) -> list[Case]:
     """The cases of one module in source order. Raises CaseError."""
-    return [Case(noun, run.__name__, sentence, mark, run) for noun, sentence, run, mark in marked(module, _MARK)]
+    return [Case(noun, run.__name__, sentence, mark, run=run) for noun, sentence, run, mark in marked(module, _MARK)]

@@ -11,7 +11,7 @@ function. The id of its outcome also names the SDK: `plain.a_concurrent_consumer
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,6 +43,7 @@ class ScenarioMark:
     verbs: frozenset[str]
     modes: frozenset[str]
     outcomes: frozenset[str]
+    _: KW_ONLY
     allocations: frozenset[str]
     options: frozenset[str]
     protocol: str | None
@@ -62,6 +63,7 @@ class Scenario:
     name: str
     sentence: str
     mark: ScenarioMark
+    _: KW_ONLY
     run: Callable[["ScenarioContext"], None]
 
     @property
@@ -123,15 +125,15 @@ def scenario(  # noqa: PLR0913 - the conditions of a scenario
         needed,
         frozenset(modes),
         frozenset(outcomes),
-        frozenset(allocations),
-        frozenset(options),
-        protocol,
-        frozenset(capabilities),
-        dict(settings or {}),
-        alone,
-        passes,
-        long,
-        dict(without or {}),
+        allocations=frozenset(allocations),
+        options=frozenset(options),
+        protocol=protocol,
+        capabilities=frozenset(capabilities),
+        settings=dict(settings or {}),
+        alone=alone,
+        passes=passes,
+        long=long,
+        without=dict(without or {}),
     )
 
     def decorate(function: F) -> F:
@@ -143,7 +145,9 @@ def scenario(  # noqa: PLR0913 - the conditions of a scenario
 
 def scenarios_of(module: ModuleType) -> list[Scenario]:
     """The scenarios of one module in source order. Raises CaseError."""
-    return [Scenario(noun, run.__name__, sentence, mark, run) for noun, sentence, run, mark in marked(module, _MARK)]
+    return [
+        Scenario(noun, run.__name__, sentence, mark, run=run) for noun, sentence, run, mark in marked(module, _MARK)
+    ]
 
 
 def record_key(outcome_id: str) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """The lag of consumer groups, with messages in flight. Source: ConsumerLagCalculator (5.3.3)."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 from .message.names import is_retry, pop_retry_topic, retry_topic
@@ -21,6 +21,7 @@ class QueueLag:
     first: int
     end: int
     in_flight: int
+    _: KW_ONLY
     lag: int
 
 
@@ -47,4 +48,4 @@ def queue_lag(broker: "Broker", group: str, topic: str, queue_id: int) -> QueueL
         position, ahead = committed, 0
     else:  # the merge buffer commits the offset some time after the pop
         position, ahead = broker.pop_buffer.next_read_offset(group_queue, committed), in_flight
-    return QueueLag(committed, first, end, in_flight, max(end - max(position, first), 0) + ahead)
+    return QueueLag(committed, first, end, in_flight, lag=max(end - max(position, first), 0) + ahead)

@@ -14,7 +14,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -37,6 +37,7 @@ class Advisory:
     name: str
     fixed: str
     what: str
+    _: KW_ONLY
     unreached: str = ""
 
 
@@ -48,12 +49,20 @@ ADVISORIES = (
     Advisory("Twisted", "CVE-2024-41671", "24.7", "twisted.web answers pipelined requests out of order"),
     Advisory("Twisted", "CVE-2024-41810", "24.7", "twisted.web does not escape the target of a redirect"),
     Advisory(
-        "Twisted", "CVE-2026-42304", "26.4", "twisted.names expands names without limit", "no DNS server is served"
+        "Twisted",
+        "CVE-2026-42304",
+        "26.4",
+        "twisted.names expands names without limit",
+        unreached="no DNS server is served",
     ),
     Advisory("hpack", "CVE-2026-59980", "4.2.0", "integers of any length are decoded, in quadratic time"),
     Advisory("protobuf", "CVE-2025-4565", "4.25.8", "the pure Python decoder recurses without limit"),
     Advisory(
-        "protobuf", "CVE-2026-0994", "5.29.6", "json_format.ParseDict recurses without limit", "json_format is not used"
+        "protobuf",
+        "CVE-2026-0994",
+        "5.29.6",
+        "json_format.ParseDict recurses without limit",
+        unreached="json_format is not used",
     ),
     Advisory("cryptography", "CVE-2023-49083", "41.0.6", "PKCS7 certificates crash the loader"),
     Advisory("cryptography", "CVE-2023-50782", "42.0.0", "RSA decryption tells by its time whether padding was right"),
@@ -67,28 +76,28 @@ ADVISORIES = (
         "GHSA-537c-gmf6-5ccf",
         "48.0.1",
         "the OpenSSL in the wheels has advisories of its own",
-        "certificates are issued with it, nothing that clients send is read",
+        unreached="certificates are issued with it, nothing that clients send is read",
     ),
     Advisory(
         "cryptography",
         "CVE-2026-69248",
         "49.0.0",
         "wildcard names escape the permitted subtrees",
-        "certificates are not verified with it",
+        unreached="certificates are not verified with it",
     ),
     Advisory(
         "cryptography",
         "CVE-2026-69249",
         "49.0.0",
         "duplicates of an intermediate certificate make the search for a path exponential",
-        "certificates are not verified with it",
+        unreached="certificates are not verified with it",
     ),
     Advisory(
         "cryptography",
         "CVE-2026-69247",
         "50.0.0",
         "PKCS7 decryption tells whether padding was right",
-        "nothing is decrypted with PKCS7",
+        unreached="nothing is decrypted with PKCS7",
     ),
     Advisory("grpcio", "CVE-2024-7246", "1.65.4", "a misencoded header poisons the HPACK table behind a proxy"),
     Advisory("grpcio", "CVE-2024-11407", "1.66.2", "zero-copy sends corrupt data"),

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 import oldest
@@ -43,6 +43,7 @@ class Environment:
     extras: str
     requirements: tuple[str, ...] = ()
     oldest_of: tuple[str, ...] = ()
+    _: KW_ONLY
     python: str = ""
     on_top: bool = False
     builds: str = ""

@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ class Row:
     commits: list[str]
     dates: list[str]
     whole: int
+    _: KW_ONLY
     short: int
     failed: int
 

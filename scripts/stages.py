@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -102,6 +102,7 @@ class Stage:
     what: str
     run: Callable[[], None]
     seconds: float = 0.0
+    _: KW_ONLY
     needed: bool = False
 
 
@@ -116,6 +117,7 @@ class Result:
     problem: str
     seconds: float
     allowed: float = 0.0
+    _: KW_ONLY
     sets_up: bool = False
 
     @property
@@ -513,7 +515,7 @@ def run(stages: Iterable[Stage]) -> list[Result]:
         except (StageFailed, system.MissingProgram) as error:
             problem = str(error)
             print(f"--- {stage.name} failed: {problem}", flush=True)
-        results.append(Result(stage.name, problem, time.monotonic() - begin, stage.seconds, stage.needed))
+        results.append(Result(stage.name, problem, time.monotonic() - begin, stage.seconds, sets_up=stage.needed))
         if problem and stage.needed:
             break
     return results

@@ -3,7 +3,7 @@
 import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 EXPECTED_SKIPS: frozenset[str] = frozenset()
@@ -18,6 +18,7 @@ class Verdict:
     failed: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
     expected_failures: int = 0
+    _: KW_ONLY
     seconds: float = 0.0
 
     @property

@@ -121,7 +121,7 @@ def test_spark_and_memory_audits_return_the_same_facts_and_verdicts(
 def life(message_id: str, *kinds: str, start: int = 0, **more: Any) -> list[Event]:
     """Return events of a message, a millisecond apart."""
     return [
-        Event(start + number * 1000, Kind(kind), "orders", message_id, "shop", **more)
+        Event(start + number * 1000, Kind(kind), "orders", message_id, group="shop", **more)
         for number, kind in enumerate(kinds)
     ]
 

@@ -13,7 +13,15 @@ START_US = 1_767_225_600_000_000
 def line(topic: str, messages: int, key: str | None, failures: int) -> Line:
     """Return the sums of a topic and group with `failures` of the first kind."""
     counts = dict.fromkeys(VERDICTS, 0) | {FAILURES[0]: failures}
-    return Line(topic, "warehouse", key, messages, messages, counts, [1500, 2_500_000, 7_200_000_000])
+    return Line(
+        topic,
+        "warehouse",
+        key,
+        messages,
+        deliveries=messages,
+        verdicts=counts,
+        latencies_us=[1500, 2_500_000, 7_200_000_000],
+    )
 
 
 def summary(topic: str) -> Summary:
@@ -28,7 +36,20 @@ def summary(topic: str) -> Summary:
         moments=[Moment(START_US, 4, 2, 1), Moment(START_US + 1_000_000, 0, 2, 0)],
         width_us=1_000_000,
         delays={3: 1, 5: 4},
-        findings=[Finding("run", topic, "warehouse", None, topic, [failure], 1, 0, START_US, None)],
+        findings=[
+            Finding(
+                "run",
+                topic,
+                "warehouse",
+                None,
+                message_id=topic,
+                verdicts=[failure],
+                deliveries=1,
+                acks=0,
+                visible_us=START_US,
+                first_us=None,
+            )
+        ],
     )
 
 
@@ -62,6 +83,6 @@ def test_plots_show_shares_times_and_latencies() -> None:
 
 def test_audit_without_messages_has_a_page() -> None:
     """An empty journal gives a page with its sentence and empty tables."""
-    text = page(Summary(0, 0, {}, [], [], [], 1, {}, []), ["journal.jsonl"])
+    text = page(Summary(0, 0, {}, [], keys=[], moments=[], width_us=1, delays={}, findings=[]), ["journal.jsonl"])
     assert "no problems" in text
     assert "<svg" not in text

@@ -10,7 +10,7 @@ SECOND = 1_000_000
 
 def at(second: float, kind: str, message_id: str | None = "m1", group: str | None = "g", **more: object) -> Event:
     """Create an event of topic `t`, some seconds after the start; an event that concerns no group names none."""
-    return Event(int(second * SECOND), Kind(kind), "t", message_id, group, **more)  # type: ignore[arg-type]  # fields by name
+    return Event(int(second * SECOND), Kind(kind), "t", message_id, group=group, **more)  # type: ignore[arg-type]  # fields by name
 
 
 def accounts(*events: Event, rules: Rules | None = None) -> dict[tuple[str, str], Account]:

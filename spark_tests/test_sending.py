@@ -29,7 +29,9 @@ def message(
 ) -> Outgoing:
     """Create an outgoing message."""
     properties = f"UNIQ_KEY\x01{next(NUMBERS):032X}\x02" + (f"DELAY\x01{delay}\x02" if delay else "")
-    return Outgoing(topic, body, properties, queue_selection, bool(delay), ordered, "", flag)
+    return Outgoing(
+        topic, body, properties, queue_selection, delayed=bool(delay), ordered=ordered, uniq_key="", flag=flag
+    )
 
 
 def send(emulator: Emulator, messages: list[Outgoing], **options: str) -> Sent:

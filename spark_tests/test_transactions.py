@@ -11,7 +11,7 @@ from pyspark_rocketmq.writing.transaction_log import KEPT, Half, TransactionLog
 from pyspark_rocketmq.writing.transactional_writer import TransactionalStreamWriter
 from rocketmq_testkit.fixtures import Emulator
 
-HALVES = [Half("broker-a", "orders", number, number * 100, f"ID{number}") for number in range(3)]
+HALVES = [Half("broker-a", "orders", number, number * 100, uniq_key=f"ID{number}") for number in range(3)]
 
 
 def writer(emulator: Emulator, folder: Path, retries: int = 3) -> TransactionalStreamWriter:
@@ -137,7 +137,7 @@ def test_half_messages_that_the_broker_lost_fail_the_batch_by_name(rocketmq: Emu
     rocketmq.topic("orders", queues=2)
     target = writer(rocketmq, tmp_path)
     task = target.store("q", 0, iter(rows(0, 1)))
-    task.halves = [Half("broker-a", "orders", 5, 10**9, "ID")]
+    task.halves = [Half("broker-a", "orders", 5, 10**9, uniq_key="ID")]
 
     with pytest.raises(SendError, match="half message ID of topic orders on broker-a cannot be ended"):
         target.commit([task], 0)

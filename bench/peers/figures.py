@@ -8,7 +8,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 
 MESSAGES = 10_000
 BODY = bytes(1024)
@@ -40,6 +40,7 @@ class Figure:
     step: str
     way: str = ""
     wall_ms: Sequence[float] = field(default_factory=list)
+    _: KW_ONLY
     cpu_ms: Sequence[float] = field(default_factory=list)
     kib: float | None = None
     goal: float | None = None
@@ -98,4 +99,4 @@ class Times:
 
     def shown(self, tool: str, step: str, way: str, goal: float | None = None) -> None:
         """Print them as a figure."""
-        show(Figure(tool, step, way, self.wall_ms, self.cpu_ms, goal=goal))
+        show(Figure(tool, step, way, self.wall_ms, cpu_ms=self.cpu_ms, goal=goal))

@@ -1,6 +1,6 @@
 """Results of gRPC calls as tests see them."""
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import grpc
@@ -28,6 +28,7 @@ class Received:
     failure: Failure | None = None
     parts: list[str] = field(default_factory=list)
     """The kind of each response in order of arrival: `status`, `message` or `delivery_timestamp`."""
+    _: KW_ONLY
     delivered_ms: int | None = None
     """The time at which the server says the response ended, in ms since the epoch."""
 

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,7 @@ class Addresses:
     endpoint: str
     tls: bool = False
     ca: Path | None = None
+    _: KW_ONLY
     credentials: Credentials | None = None
 
     @property

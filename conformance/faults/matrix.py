@@ -74,7 +74,7 @@ class SdkRun:
             return observe(self._world, situation)
         except DriverFailure:
             self.__exit__()
-            return Reaction(DIED, time_class(0), None, None, 0, [])
+            return Reaction(DIED, time_class(0), None, None, stored=0, deliveries=[])
         finally:
             if situation.crashes:  # the consumer has offsets beyond the end of the queues, and misses later messages
                 self.__exit__()

@@ -1,7 +1,7 @@
 """The reaction of an SDK to a fault, in values that a busy machine does not change."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from typing import Any, Self
 
 NO_ERROR = "no error"
@@ -55,6 +55,7 @@ class Reaction:
     after: str
     requests: int | None
     place: str | None
+    _: KW_ONLY
     stored: int
     deliveries: list[int]
     order: str | None = None

@@ -36,7 +36,9 @@ def start(world: World, situation: Situation) -> Reaction:
             reply = world.result(made)
             if error_of(reply) != NO_ERROR:
                 taken = None if reply is None else time.monotonic() - begin
-                return Reaction(error_of(reply), time_class(taken), None, None, 0, [0] * situation.count)
+                return Reaction(
+                    error_of(reply), time_class(taken), None, None, stored=0, deliveries=[0] * situation.count
+                )
             reaction = _sent(world, situation, Producer(driver, name, name), watch, begin=begin)
         driver.post("close", on=name, bg=True)
     return reaction

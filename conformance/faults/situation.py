@@ -1,7 +1,7 @@
 """A situation of the matrix: one rule of faults, and the use of an SDK that meets it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 from rocketmq_testkit.emulator.faults.fault import KINDS
@@ -35,6 +35,7 @@ class Situation:
     sentence: str
     use: Use = "send"
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
     grpc: Mapping[str, Any] = field(default_factory=dict)
     criteria: Mapping[str, Any] = field(default_factory=dict)
     count: int = 1

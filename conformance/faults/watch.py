@@ -24,7 +24,7 @@ class Arrival:
 class Watch(Fault):
     """Record each request and let it pass. Users cannot select this kind of fault."""
 
-    KIND: ClassVar[Kind] = Kind("watch", "effects", (Phase.REQUEST,), PROTOCOLS, None, "")
+    KIND: ClassVar[Kind] = Kind("watch", "effects", (Phase.REQUEST,), PROTOCOLS, operations=None, situation="")
 
     def __init__(self) -> None:
         self.arrivals: list[Arrival] = []

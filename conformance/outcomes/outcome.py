@@ -1,6 +1,6 @@
 """Outcome of a case or scenario on a target, and its comparison with the outcome that a real broker had."""
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 
 from .recorded_outcomes import Notes, Record, comparable
@@ -41,6 +41,7 @@ class Outcome:
     target: str
     verdict: Verdict
     seconds: float
+    _: KW_ONLY
     notes: Notes = field(default_factory=list)
     record: Record | None = None
     """The record with which the notes were compared; None if there is none."""

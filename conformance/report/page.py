@@ -6,7 +6,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from importlib.resources import files
 from itertools import groupby, zip_longest
 from pathlib import Path
@@ -38,6 +38,7 @@ class _Target:
     about: str
     likely_causes: list[str]
     version: str
+    _: KW_ONLY
     expected: str
     counts: list[tuple[int, str]]
     otherwise: int
@@ -55,6 +56,7 @@ class _Cell:
     word: str
     seconds: str
     reason: str
+    _: KW_ONLY
     anchor: str
 
 
@@ -69,6 +71,7 @@ class _Row:
     protocol: str
     sentence: str
     source: str
+    _: KW_ONLY
     wrong: bool
     cells: list[_Cell | None]
 
@@ -89,6 +92,7 @@ class _Detail:
     expected: bool
     heading: str
     reason: str
+    _: KW_ONLY
     recorded: str
     pairs: list[tuple[_Note | None, _Note | None]] | None
 

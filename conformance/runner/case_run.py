@@ -68,7 +68,9 @@ def run_case(case: Case, target: Target, records: RecordedOutcomes, token: str, 
         verdict, reason = Verdict.DIFFERS, "\n".join(contradictions)
     else:
         verdict, reason = judge(notes, record, deliberate=deliberate, gap=gap)
-    return Outcome(case.id, target.name, verdict, seconds, notes, record, reference, reason)
+    return Outcome(
+        case.id, target.name, verdict, seconds, notes=notes, record=record, reference=reference, reason=reason
+    )
 
 
 def _explained(name: str, target: Target) -> tuple[str | None, str | None]:

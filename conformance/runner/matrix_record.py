@@ -12,7 +12,7 @@ import inspect
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +40,14 @@ class MatrixRecord:
     product: str
     versions: Mapping[str, str]
     digests: Mapping[str, str]
+    _: KW_ONLY
     sdks: Mapping[str, Sequence[str]]
 
     @classmethod
     def read(cls, file: Path = FILE) -> "MatrixRecord":
         """Read the record; without a file it is empty."""
         if not file.is_file():
-            return cls("", "", {}, {}, {})
+            return cls("", "", {}, {}, sdks={})
         form = json.loads(file.read_text())
         scenarios = form["scenarios"]
         return cls(
@@ -54,7 +55,7 @@ class MatrixRecord:
             form["product"],
             form["sdks"],
             {id_: each[0] for id_, each in scenarios.items()},
-            {id_: each[1:] for id_, each in scenarios.items()},
+            sdks={id_: each[1:] for id_, each in scenarios.items()},
         )
 
     def covers(self, scenario: Scenario, sdk: str, digest: str) -> bool:

@@ -4,7 +4,7 @@ import datetime
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import zip_longest
 
 from ..case import Case
@@ -30,6 +30,7 @@ class Run:
     outcomes: list[Outcome] = field(default_factory=list)
     seconds: float = 0.0
     date: str = field(default_factory=lambda: datetime.date.today().isoformat())
+    _: KW_ONLY
     problem: str = ""
     interrupted: bool = False
     likely_causes: dict[str, list[str]] = field(default_factory=dict)

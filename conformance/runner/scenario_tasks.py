@@ -182,7 +182,7 @@ def run_scenario(
     else:
         verdict, reason = judge(notes, record, deliberate=deliberate, gap=gap)
     reference = records.reference(record, *record_key(name))
-    return Outcome(name, target.name, verdict, seconds, notes, record, reference, reason)
+    return Outcome(name, target.name, verdict, seconds, notes=notes, record=record, reference=reference, reason=reason)
 
 
 def _explained(scenario: Scenario, name: str, target: Target) -> tuple[str | None, str | None]:

@@ -61,7 +61,11 @@ class DriverProcesses:
         access = deployment.access
         tls = access.tls
         self._addresses = Addresses(
-            access.namesrv, access.endpoint, tls is not None, tls.ca if tls else None, credentials or access.credentials
+            access.namesrv,
+            access.endpoint,
+            tls is not None,
+            tls.ca if tls else None,
+            credentials=credentials or access.credentials,
         )
         self._processes: dict[int, Driver] = {}
         self._known: set[Driver] = set()

@@ -6,7 +6,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from ..deployment.target import (
@@ -111,6 +111,7 @@ class _Instance:
     encrypted: bool
     broker: ApacheBroker
     users: int = 0
+    _: KW_ONLY
     ready: bool = False
 
     def serves(self, settings: frozenset[tuple[str, str]], *, encrypted: bool) -> bool:

@@ -174,5 +174,5 @@ class MessageQueries:
                 matched = message_filter.may_match_tag(tags_code)
                 matched = matched and message_filter.matches_properties(parts.property_map())
                 text = parts.properties
-            units.append(QueueUnit(physical_offset, size, tags_code, matched, text))
+            units.append(QueueUnit(physical_offset, size, tags_code, matched, msg=text))
         return QueryConsumeQueueResult(units, low, high)

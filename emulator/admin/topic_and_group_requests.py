@@ -164,7 +164,7 @@ class TopicAdministration:
             topics.version_counter,
             topics.version_timestamp,
             dict(mappings.table),
-            (mappings.version_counter, mappings.version_timestamp),
+            mapping_version=(mappings.version_counter, mappings.version_timestamp),
         )
 
     @handles(GetBrokerTopicList)

@@ -1,7 +1,7 @@
 """Listeners that rooms add to one run of a broker."""
 
 from collections.abc import Callable, Mapping, Sequence, Sized
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 from typing import NamedTuple
 
 from ..kernel.value_class import frozen_value
@@ -46,6 +46,7 @@ class Listeners:
     """By topic, a function called after each append to it with queue id, offset, properties and born time (ms)."""
     full_files: Sequence[Callable[[], None]] = ()
     """Called each time a segment of the log becomes full."""
+    _: KW_ONLY
     config_changed: Sequence[Callable[[], None]] = ()
     """Called after configuration keys have changed."""
     channel_closed: Sequence[Callable[[str], None]] = ()

@@ -5,7 +5,7 @@ Source: LocalAuthenticationMetadataProvider, LocalAuthorizationMetadataProvider,
 """
 
 import json
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 from enum import Enum
 
 from ..config import BrokerConfig, ConfigError
@@ -38,6 +38,7 @@ class User:
     password: str = field(repr=False)
     user_type: UserType
     status: UserStatus
+    _: KW_ONLY
     acl: Acl | None = None
     """None until a policy is granted."""
 

@@ -4,7 +4,7 @@ Source: ClientManageProcessor, ConsumerManager, ProducerManager, ClientHousekeep
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import KW_ONLY, field, replace
 
 from ..assembly.broker_context import Push
 from ..config import BrokerConfig
@@ -67,6 +67,7 @@ class ConsumerGroup:
     consume_type: str = PASSIVELY
     message_model: str = CLUSTERING
     consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
+    _: KW_ONLY
     members: dict[str, Member] = field(default_factory=dict)
     """Members by channel id."""
     subscriptions: dict[str, SubscriptionData] = field(default_factory=dict)
@@ -181,7 +182,15 @@ class ClientRegistry:
 
     def _member(self, channel: Channel, beat: Heartbeat) -> Member:
         now_ms = self._scheduler.now_ms
-        return Member(channel, beat.client_id, beat.language, beat.version, now_ms, beat.through_proxy, now_ms)
+        return Member(
+            channel,
+            beat.client_id,
+            beat.language,
+            beat.version,
+            now_ms,
+            beat.through_proxy,
+            now_ms,
+        )
 
     def _register_consumer(self, channel: Channel, beat: Heartbeat, data: ConsumerData) -> bool:
         """Register a member of a group. Returns True if the client must send its subscriptions again."""

@@ -142,7 +142,7 @@ class ClientRequests:
             dict(group.subscriptions),
             group.consume_type,
             group.message_model,
-            group.consume_from_where,
+            consume_from_where=group.consume_from_where,
         )
 
     @handles(GetProducerConnectionList)
@@ -166,5 +166,5 @@ def _connection(member: Member) -> ClientConnection:
         member.channel.remote_address,
         member.language,
         member.version,
-        member.last_update_ms,
+        last_update_ms=member.last_update_ms,
     )

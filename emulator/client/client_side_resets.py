@@ -50,7 +50,9 @@ class ClientSideResets:
                 f" Timestamp: {operation.timestamp}",
             )
         broker = self._config.broker_name
-        effect = ResetConsumerOffset(group, topic, operation.timestamp, broker, wanted, operation.as_list)
+        effect = ResetConsumerOffset(
+            group, topic, operation.timestamp, broker, offsets=wanted, as_list=operation.as_list
+        )
         for member in state.members.values():
             if member.version < VERSION_3_0_7:
                 raise EngineError(

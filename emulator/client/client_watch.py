@@ -5,6 +5,7 @@ start of a group, a late acknowledgement. A callback changes nothing and submits
 """
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 
 from ..gate.call import Call, Node
 from ..history.events import RefusedRequest
@@ -24,6 +25,7 @@ class LateAcknowledgement:
     group: str
     topic: str
     """The topic that stores the message, which may be a retry topic."""
+    _: KW_ONLY
     queue_id: int
     offset: int
     popped_ms: int

@@ -6,6 +6,7 @@ Source: ConsumeType, MessageModel (5.3.3).
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY
 from enum import Enum
 
 from ..kernel.value_class import frozen_value
@@ -29,6 +30,7 @@ class ConsumerKind:
     message_model: str
     reports_progress: bool
     """True if the broker learns which messages the consumer has processed: it commits offsets or acknowledges."""
+    _: KW_ONLY
     pulled: JumpWait
     """For the progress of messages that it pulled: a committed offset above them, or a message that it sends back."""
     popped: JumpWait

@@ -198,7 +198,16 @@ class Deliveries:
             context.history.record.append(kind, now_ms, queue, (group, channel_id), offset)
             if until_ms <= now_ms:
                 node, topic, queue_id = queue
-                late = LateAcknowledgement(node, channel_id, group, topic, queue_id, offset, popped_ms, until_ms)
+                late = LateAcknowledgement(
+                    node,
+                    channel_id,
+                    group,
+                    topic,
+                    queue_id=queue_id,
+                    offset=offset,
+                    popped_ms=popped_ms,
+                    until_ms=until_ms,
+                )
                 context.watch.late_acknowledgement(late)
 
     # readers

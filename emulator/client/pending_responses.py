@@ -9,6 +9,7 @@ transaction counts even if the broker refuses it, because its producer may never
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from enum import Enum
 
 from ..gate.call import Call, Channel, Node, Outcome, is_through_proxy
@@ -44,6 +45,7 @@ class _Pending:
     number: int
     node: str
     channel_id: str
+    _: KW_ONLY
     since_ms: int
     topic: str
     is_optional: bool
@@ -58,6 +60,7 @@ class PendingResponse:
     """Position in the sequence of delivery events of all brokers; later events have higher numbers."""
     node: str
     client: Member
+    _: KW_ONLY
     since_ms: int
     topic: str
     """The topic of the message; empty for a forwarded request."""
@@ -142,7 +145,13 @@ class PendingResponses:
         if client is None:
             return None
         return PendingResponse(
-            pending.kind, pending.number, pending.node, client, pending.since_ms, pending.topic, pending.is_optional
+            pending.kind,
+            pending.number,
+            pending.node,
+            client,
+            since_ms=pending.since_ms,
+            topic=pending.topic,
+            is_optional=pending.is_optional,
         )
 
     def _add(
@@ -150,6 +159,8 @@ class PendingResponses:
     ) -> None:
         context = self._context
         now_ms = context.scheduler.now_ms
-        self._pending[place] = _Pending(kind, context.next_number(), place[1], channel_id, now_ms, topic, is_optional)
+        self._pending[place] = _Pending(
+            kind, context.next_number(), place[1], channel_id, since_ms=now_ms, topic=topic, is_optional=is_optional
+        )
         if len(self._pending) > RESPONSES_MAX:
             self._pending.popitem(last=False)

@@ -39,9 +39,20 @@ class RefusedRequests:
             return
         history = self._context.history
         code, remark = _code(outcome)
-        texts = (short_text(each) for each in (*named, code, remark))
-        now_ms = self._context.scheduler.now_ms
-        refused = RefusedRequest(now_ms, node, channel, short_text(label), operation, *texts)
+        topic, group, message_id, keys = map(short_text, named)
+        refused = RefusedRequest(
+            self._context.scheduler.now_ms,
+            node,
+            channel,
+            short_text(label),
+            operation=operation,
+            topic=topic,
+            group=group,
+            message_id=message_id,
+            keys=keys,
+            code=short_text(code),
+            remark=short_text(remark),
+        )
         history.note_refused(refused)
         self._context.watch.refused(refused)
 

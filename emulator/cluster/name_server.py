@@ -294,13 +294,17 @@ class NameServer:
             broker, config = found
             message_type = message_type or broker.topics.message_type(topic)
             queues[name] = QueueRoute(
-                name, config.read_queue_nums, config.write_queue_nums, self.perm(broker, config), config.topic_sys_flag
+                name,
+                config.read_queue_nums,
+                config.write_queue_nums,
+                self.perm(broker, config),
+                topic_sys_flag=config.topic_sys_flag,
             )
         if message_type is None:
             return None
         members = [self._member(name) for name in queues]
         order = self.order_conf(topic)
-        return RouteResult(members, list(queues.values()), order, message_type, self._mappings(topic))
+        return RouteResult(members, list(queues.values()), order, message_type, mappings=self._mappings(topic))
 
     def _create_retry_topic(self, topic: str) -> None:
         """Create the retry topic of a group on all running masters, as its first heartbeat would.

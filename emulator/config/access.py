@@ -30,7 +30,7 @@ _METADATA_PROVIDER = (
 _STRATEGY = "Upstream's class that checks every request (the default), or that caches its results."
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, kw_only=True)
 class AccessConfig(Config):
     """Authentication and authorization."""
 

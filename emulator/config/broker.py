@@ -17,7 +17,7 @@ MASTER_ID = 0
 DELAY_LEVELS = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, kw_only=True)
 class BrokerConfig(RequestPoolConfig, AccessConfig):
     """The keys of one broker. Attribute `pop_polling_size` is the key `popPollingSize`."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .keys import Config, key
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, kw_only=True)
 class EmulationConfig(Config):
     """Keys that upstream does not have, the same for all brokers; `storeMaxBytes` limits each broker separately."""
 

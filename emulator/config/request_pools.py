@@ -20,7 +20,7 @@ def _wait(pool: str) -> str:
     return f"Longest time that a request waits for a thread of the pool `{pool}` before it is rejected."
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, kw_only=True)
 class RequestPoolConfig(Config):
     """The thread pools of one broker.
 

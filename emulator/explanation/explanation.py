@@ -1,5 +1,7 @@
 """Explanations of messages, groups and clients, as data. All times are engine time in ms."""
 
+from dataclasses import KW_ONLY
+
 from ..inspection.places import Place
 from ..kernel.value_class import frozen_view
 from .facts import Change, Fact
@@ -17,6 +19,7 @@ class Explanation:
     sentence: str
     message_id: str
     topic: str
+    _: KW_ONLY
     group: str | None
     place: Place | None
     until_ms: int | None

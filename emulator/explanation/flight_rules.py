@@ -54,7 +54,7 @@ def in_flight(subject: Subject) -> Finding | None:
     acknowledges = (changes.acknowledge(scene, receipt.channel),) if may_acknowledge else ()
     facts = (*_receipt_facts(subject, receipt), *lost_facts)
     text = _with_place(subject, f"{text}, and {end}{lost}")
-    return Finding(Reason.IN_FLIGHT, text, facts, (*acknowledges, *advances, *remedies), until_ms)
+    return Finding(Reason.IN_FLIGHT, text, facts, (*acknowledges, *advances, *remedies), until_ms=until_ms)
 
 
 def _by_proxy(receipt: ReceiptView) -> bool:
@@ -110,7 +110,7 @@ def returned(subject: Subject) -> Finding | None:
         return Finding(Reason.INVISIBLE_AFTER_FAILURE, _with_place(subject, text), facts, (change,))
     end, advances, until_ms = _end(subject, receipt, receipt.until_ms)
     text = _with_place(subject, f"{text}, and {end}")
-    return Finding(Reason.INVISIBLE_AFTER_FAILURE, text, facts, advances, until_ms)
+    return Finding(Reason.INVISIBLE_AFTER_FAILURE, text, facts, advances, until_ms=until_ms)
 
 
 def fault_acted(subject: Subject, firing: Firing, receipt: ReceiptView | None) -> Finding:
@@ -131,7 +131,7 @@ def fault_acted(subject: Subject, firing: Firing, receipt: ReceiptView | None) -
         return Finding(Reason.FAULT_ACTED, text, facts, (rule, again))
     end, advances, until_ms = _end(subject, receipt, receipt.until_ms)
     facts = (*facts, *_receipt_facts(subject, receipt))
-    return Finding(Reason.FAULT_ACTED, f"{text}; {end}", facts, (*advances, rule), until_ms)
+    return Finding(Reason.FAULT_ACTED, f"{text}; {end}", facts, (*advances, rule), until_ms=until_ms)
 
 
 def lost_response(subject: Subject, since_ms: int) -> Firing | None:

@@ -133,11 +133,11 @@ def _recorded(copy: CopyView, history: History, clients: KnownClients, *, with_d
             _KINDS[event.kind],
             place.broker,
             client,
-            event.group or None,
-            place,
-            attempt,
-            _event_text(event, was_delivered=was_delivered, with_date=with_date),
-            clients.sdk(client),
+            group=event.group or None,
+            place=place,
+            attempt=attempt,
+            detail=_event_text(event, was_delivered=was_delivered, with_date=with_date),
+            sdk=clients.sdk(client),
         )
 
 
@@ -179,20 +179,40 @@ def _elsewhere(message_id: str, history: History, clients: KnownClients) -> Iter
             text = f"{refused.label}: {refused.code}{': ' if refused.remark else ''}{refused.remark}"
             group = refused.group or None
             yield HistoryStep(
-                refused.at_ms, StepKind.REFUSED, refused.node, client, group, None, None, text, clients.sdk(client)
+                refused.at_ms,
+                StepKind.REFUSED,
+                refused.node,
+                client,
+                group=group,
+                place=None,
+                attempt=None,
+                detail=text,
+                sdk=clients.sdk(client),
             )
     for firing in history.firings():
         if message_id in firing.message_ids:
             client = clients.of_channel(firing.channel)
             text = f"rule {firing.rule} acted on {firing.operation}: {firing.effect}"
-            yield HistoryStep(firing.at_ms, StepKind.FAULT, "", client, None, None, None, text, clients.sdk(client))
+            yield HistoryStep(
+                firing.at_ms,
+                StepKind.FAULT,
+                "",
+                client,
+                group=None,
+                place=None,
+                attempt=None,
+                detail=text,
+                sdk=clients.sdk(client),
+            )
     for lost in history.lost():
         if message_id in (lost.message_id, *lost.keys.split()):
             text = (
                 f"{lost.topic} queue {lost.queue_id} offset {lost.queue_offset} was not flushed when the broker crashed"
             )
             yield from _before_loss(lost, history, clients)
-            yield HistoryStep(lost.at_ms, StepKind.LOST, lost.broker, None, None, None, None, text)
+            yield HistoryStep(
+                lost.at_ms, StepKind.LOST, lost.broker, None, group=None, place=None, attempt=None, detail=text
+            )
 
 
 def _before_loss(lost: LostMessage, history: History, clients: KnownClients) -> Iterator[HistoryStep]:
@@ -201,7 +221,17 @@ def _before_loss(lost: LostMessage, history: History, clients: KnownClients) -> 
     client = None if retry else clients.sender(host_port(*records.unpack_host(lost.born_host)))
     kind = StepKind.REDELIVERED if retry else StepKind.SENT
     text = f"{lost.topic} queue {lost.queue_id} offset {lost.queue_offset}"
-    yield HistoryStep(lost.stored_at_ms, kind, lost.broker, client, None, None, None, text, clients.sdk(client))
+    yield HistoryStep(
+        lost.stored_at_ms,
+        kind,
+        lost.broker,
+        client,
+        group=None,
+        place=None,
+        attempt=None,
+        detail=text,
+        sdk=clients.sdk(client),
+    )
     found = history.of(lost.broker, lost.topic, lost.queue_id, lost.queue_offset)
     number = 0
     for event in found:
@@ -215,18 +245,28 @@ def _before_loss(lost: LostMessage, history: History, clients: KnownClients) -> 
             _KINDS[event.kind],
             lost.broker,
             client,
-            event.group or None,
-            None,
-            number if is_delivery and not retry else None,
-            _event_text(event, was_delivered=number > 0),
-            clients.sdk(client),
+            group=event.group or None,
+            place=None,
+            attempt=number if is_delivery and not retry else None,
+            detail=_event_text(event, was_delivered=number > 0),
+            sdk=clients.sdk(client),
         )
 
 
 def _step(
     copy: CopyView, kind: StepKind, detail: str, *, client: str | None = None, group: str | None = None, sdk: str = ""
 ) -> HistoryStep:
-    return HistoryStep(copy.stored_at_ms, kind, copy.place.broker, client, group, copy.place, None, detail, sdk)
+    return HistoryStep(
+        copy.stored_at_ms,
+        kind,
+        copy.place.broker,
+        client,
+        group=group,
+        place=copy.place,
+        attempt=None,
+        detail=detail,
+        sdk=sdk,
+    )
 
 
 def _sent_text(message: MessageWithCopies, copy: CopyView) -> str:

@@ -6,6 +6,7 @@ The text has one line for each step:
 """
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY
 
 from ..kernel.value_class import frozen_view
 from .clock_text import exact_clock_text
@@ -25,6 +26,7 @@ class MessageHistory:
     """The time of the oldest record if older ones were dropped, else None."""
     trace: Mapping[str, str]
     """The trace context that the producer's SDK put into properties."""
+    _: KW_ONLY
     steps: tuple[HistoryStep, ...]
     group: str | None = None
     """The group of the steps; None for those of all groups."""

@@ -51,7 +51,7 @@ def behind_in_order(subject: Subject) -> Finding | None:
         changes.acknowledge(scene, first.channel, name),
         changes.advance(scene, until_ms, "the broker delivers the earlier message again"),
     )
-    return Finding(Reason.BEHIND_IN_ORDER, text, facts, options, until_ms)
+    return Finding(Reason.BEHIND_IN_ORDER, text, facts, options, until_ms=until_ms)
 
 
 def locked(subject: Subject) -> Finding | None:
@@ -94,7 +94,7 @@ def locked(subject: Subject) -> Finding | None:
         changes.wait(f"{lock.client} unlocks the queue", lock.client),
         changes.advance(scene, free_ms, "the lock ends, unless its owner renews it"),
     )
-    return Finding(Reason.QUEUE_LOCKED, subject.stored_but(text), facts, options, free_ms)
+    return Finding(Reason.QUEUE_LOCKED, subject.stored_but(text), facts, options, until_ms=free_ms)
 
 
 def _polls(subject: Subject, client: str) -> bool:
@@ -156,7 +156,7 @@ def suspended(subject: Subject) -> Finding | None:
     options: list[Change] = [changes.advance(scene, found.until_ms, "the broker serves the next pull")]
     if found.key:
         options.append(changes.configure(f'rocketmq.configure({{"{found.key}": {found.read + 1}}})'))
-    return Finding(Reason.SUSPENDED, subject.stored_but(text), facts, tuple(options), found.until_ms)
+    return Finding(Reason.SUSPENDED, subject.stored_but(text), facts, tuple(options), until_ms=found.until_ms)
 
 
 def overloaded(subject: Subject) -> Finding | None:

@@ -56,7 +56,7 @@ def waiting_for_retry(subject: Subject) -> Finding | None:
         return Finding(Reason.WAITING_FOR_RETRY, f"waits for {retry}{after}", facts, (wait,))
     change = changes.advance(scene, delayed.due_ms, "the broker stores it in the retry topic")
     text = f"waits for {retry} until {subject.at(delayed.due_ms)}{after}"
-    return Finding(Reason.WAITING_FOR_RETRY, text, facts, (change,), delayed.due_ms)
+    return Finding(Reason.WAITING_FOR_RETRY, text, facts, (change,), until_ms=delayed.due_ms)
 
 
 def delayed_retry(subject: Subject) -> CopyView | None:

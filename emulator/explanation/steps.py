@@ -1,6 +1,7 @@
 """Steps of the history of a message. All times are engine time in ms."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from enum import StrEnum
 
 from ..inspection.places import Place
@@ -63,6 +64,7 @@ class HistoryStep:
     kind: StepKind
     node: str
     client: str | None
+    _: KW_ONLY
     group: str | None
     place: Place | None
     attempt: int | None

@@ -55,7 +55,7 @@ def waiting(subject: Subject) -> Finding | None:
         f"is {kind}{until}",
         (fact("timer", due_ms=due_ms, level=level if is_level else None, broker=copy.place.broker),),
         (*advances, changes.send("send one without a delay")),
-        due_ms,
+        until_ms=due_ms,
     )
 
 

@@ -1,6 +1,7 @@
 """Subjects and findings of rules: a copy of a message and the group for which a rule judges it."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY
 from functools import cached_property
 
 from ..history.events import RecordedEvent
@@ -31,6 +32,7 @@ class Finding:
     text: str
     facts: tuple[Fact, ...]
     changes: tuple[Change, ...]
+    _: KW_ONLY
     until_ms: int | None = None
     """The time at which the verdict changes without a request; None if there is none."""
 

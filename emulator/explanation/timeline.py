@@ -19,11 +19,11 @@ def history_of(message: MessageWithCopies, inspection: Inspection, history: Hist
         message.topic,
         since_ms if since_ms is not None and since_ms > first_ms else None,  # the dropped records are older otherwise
         trace_context(message.properties),
-        steps,
+        steps=steps,
     )
 
 
 def history_of_unknown(message_id: str, topic: str | None, inspection: Inspection, history: History) -> MessageHistory:
     """Return the history of a message that is not stored; it has no step if no broker has received the message."""
     steps = tuple(steps_without_copies(message_id, history, KnownClients(inspection, history)))
-    return MessageHistory(message_id, topic or "", history.complete_since_ms(), {}, steps)
+    return MessageHistory(message_id, topic or "", history.complete_since_ms(), {}, steps=steps)

@@ -44,7 +44,7 @@ def undecided_half(subject: Subject) -> Finding | None:
             f"is a half message since {subject.at(half.born_at_ms)}: its producer has neither committed nor rolled "
             f"back the transaction, and {due}"
         )
-        return Finding(Reason.HALF_UNCHECKED, text, facts, (ends, *advances), half.next_check_ms)
+        return Finding(Reason.HALF_UNCHECKED, text, facts, (ends, *advances), until_ms=half.next_check_ms)
     times = f"{half.checks} time{'' if half.checks == 1 else 's'}"
     left = max(half.checks_max - half.checks, 0)
     text = (
@@ -54,7 +54,7 @@ def undecided_half(subject: Subject) -> Finding | None:
     discard = changes.wait(
         f"{left} more check{'' if left == 1 else 's'} without an answer, and the broker discards the message"
     )
-    return Finding(Reason.HALF_CHECKED, text, facts, (ends, *advances, discard), half.next_check_ms)
+    return Finding(Reason.HALF_CHECKED, text, facts, (ends, *advances, discard), until_ms=half.next_check_ms)
 
 
 def discarded(subject: Subject) -> Finding | None:

@@ -3,7 +3,7 @@
 import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import KW_ONLY, field, fields
 from typing import Any
 
 from ..gate.raw_request import RawRequest
@@ -49,6 +49,7 @@ class Criteria:
     protocol: str | None = None
     broker: Names = None
     address: Names = None
+    _: KW_ONLY
     topic: Names = None
     group: Names = None
     client: Names = None

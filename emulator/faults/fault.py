@@ -87,7 +87,16 @@ def kind(
     def declare(cls: C) -> C:
         made: Any = frozen_value(cls)
         parameters = {each.name: each for each in fields(made)}
-        made.KIND = Kind(name, layer, phases, protocols, operations, situation, in_all_phases, parameters)
+        made.KIND = Kind(
+            name,
+            layer,
+            phases,
+            protocols,
+            operations=operations,
+            situation=situation,
+            in_all_phases=in_all_phases,
+            parameters=parameters,
+        )
         (IN_PYTHON if in_python else KINDS)[name] = made
         declared: C = made
         return declared

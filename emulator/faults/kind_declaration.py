@@ -1,7 +1,7 @@
 """The declaration of a kind of fault: its place, its phases, its parameters, and errors about their names."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import MISSING, Field, field
+from dataclasses import KW_ONLY, MISSING, Field, field
 from typing import Any
 
 from ..gate.effects import Effect
@@ -38,6 +38,7 @@ class Kind:
     layer: str
     phases: tuple[Phase, ...]
     protocols: tuple[str, ...]
+    _: KW_ONLY
     operations: tuple[type[Operation] | type[Effect], ...] | None
     situation: str
     in_all_phases: bool = False

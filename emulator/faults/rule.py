@@ -1,6 +1,7 @@
 """A rule: criteria, one fault, and how often it acts; with the record of its matches and firings."""
 
 from collections import deque
+from dataclasses import KW_ONLY
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +36,7 @@ class RuleSpec:
     criteria: Criteria
     occurrence: Occurrence
     name: str | None = None
+    _: KW_ONLY
     optional: bool = False
     strict: bool = True
 

@@ -1,5 +1,7 @@
 """A rule at one moment: its definition and its counts, from which another emulator continues it."""
 
+from dataclasses import KW_ONLY
+
 from ..kernel.value_class import frozen_value
 from .rule import Rule, RuleSpec
 
@@ -16,6 +18,7 @@ class SavedRule:
     spec: RuleSpec
     matched: int
     fired: int
+    _: KW_ONLY
     chance: int
     start_ms: int
     end_ms: int | None
@@ -27,7 +30,9 @@ class SavedRule:
     def of(cls, rule: Rule) -> "SavedRule":
         """Save a rule. Its definition gets the name that the rule has."""
         spec = rule.spec
-        named = RuleSpec(spec.fault, spec.criteria, spec.occurrence, rule.name, spec.optional, spec.strict)
+        named = RuleSpec(
+            spec.fault, spec.criteria, spec.occurrence, rule.name, optional=spec.optional, strict=spec.strict
+        )
         return cls(
             name=rule.name,
             spec=named,

@@ -1,5 +1,7 @@
 """A defect of Apache RocketMQ: its effect on clients, its source, and the cases that show it."""
 
+from dataclasses import KW_ONLY
+
 from ..kernel.value_class import frozen_value
 
 
@@ -16,4 +18,5 @@ class UpstreamDefect:
     versions: tuple[str, ...]
     upstream: str
     source: str
+    _: KW_ONLY
     shown_by: tuple[str, ...]

@@ -4,7 +4,7 @@ Source: ConsumerFilterManager, ConsumerFilterManager.FilterDataMapByTopic, Consu
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 
 from ..config import BrokerConfig
 from ..kernel.errors import SqlError
@@ -32,6 +32,7 @@ class FilterData:
     expression_type: str
     version: int
     filter: SqlFilter
+    _: KW_ONLY
     unused_since: int | None = None
 
 

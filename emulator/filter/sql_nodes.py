@@ -8,7 +8,7 @@ Source: ComparisonExpression, LogicExpression, UnaryExpression, UnaryInExpressio
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 from operator import ge, gt, le, lt
 from typing import TypeAlias
 
@@ -41,6 +41,7 @@ class SqlNode:
     evaluate: Evaluate
     java_type: JavaType
     value: Value = None
+    _: KW_ONLY
     name: str | None = None
     constant: bool = False
     boolean: bool = False

@@ -1,6 +1,7 @@
 """Server-initiated notifications and requests to clients. Each channel encodes them in its own protocol."""
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY
 
 from ..kernel.value_class import value
 
@@ -30,6 +31,7 @@ class CheckTransactionState(Effect):
     topic: str
     tran_state_table_offset: int
     commit_log_offset: int
+    _: KW_ONLY
     msg_id: str
     transaction_id: str
     offset_msg_id: str
@@ -47,6 +49,7 @@ class ResetConsumerOffset(Effect):
     topic: str
     timestamp: int
     broker_name: str
+    _: KW_ONLY
     offsets: Mapping[int, int]
     as_list: bool = False
 
@@ -97,6 +100,7 @@ class PushReplyMessage(ServerRequest):
     topic: str
     queue_id: int
     body: bytes
+    _: KW_ONLY
     properties: str
     sys_flag: int
     flag: int

@@ -1,6 +1,6 @@
 """Events of the past, as readers of the history see them. All times are engine time in ms."""
 
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 from enum import StrEnum
 
 from ..kernel.value_class import frozen_view
@@ -37,6 +37,7 @@ class RefusedRequest:
     channel: str
     label: str
     """The request code or RPC."""
+    _: KW_ONLY
     operation: str
     """The class of the engine's operation; the label again if a protocol layer refused the request."""
     topic: str
@@ -69,6 +70,7 @@ class OffsetMove:
     before: int | None
     """The offset until then; None if the group had none."""
     after: int
+    _: KW_ONLY
     channel: str
     """The connection of the client that requested it; empty for the broker itself and for direct calls."""
 
@@ -81,6 +83,7 @@ class LostMessage:
     broker: str
     topic: str
     queue_id: int
+    _: KW_ONLY
     queue_offset: int
     message_id: str
     keys: str
@@ -120,6 +123,7 @@ class Firing:
     rule: str
     operation: str
     channel: str
+    _: KW_ONLY
     effect: str
     """The kind of the fault, such as `drop_response`."""
     message_ids: tuple[str, ...]

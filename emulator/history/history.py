@@ -185,7 +185,7 @@ class History:
     ) -> None:
         """Append a change of a group's offset. The connection of the client that requested it is set later."""
         queue = (node, topic, queue_id)
-        move = OffsetMove(self.scheduler.now_ms, kind, before, after, "")
+        move = OffsetMove(self.scheduler.now_ms, kind, before, after, channel="")
         if self.offset_moves.note(group, queue, move):
             self.commits.moved(group, queue, None if kind is MoveKind.FIRST else after)
 
@@ -209,7 +209,7 @@ class History:
     def note_firing(self, *, rule: str, operation: str, channel: str, effect: str, message_ids: Iterable[str]) -> None:
         """Append a rule of faults that acted."""
         ids = tuple(each[:TEXT_MAX] for each in message_ids)
-        self._firings.append(Firing(self.scheduler.now_ms, rule, operation, channel, effect, ids))
+        self._firings.append(Firing(self.scheduler.now_ms, rule, operation, channel, effect=effect, message_ids=ids))
 
     def note_broker_event(self, broker: str, kind: BrokerEventKind, *, power_loss: bool = False) -> None:
         """Append a start or an end of a broker's run."""

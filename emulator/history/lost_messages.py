@@ -19,5 +19,14 @@ def lost_messages(at_ms: int, broker: str, records: Iterable[bytes]) -> Iterator
             continue
         named = record.property_map()
         message_id, keys = short_text(named.get(props.UNIQ_KEY)), short_text(named.get(props.KEYS))
-        place = record.topic, record.queue_id, record.queue_offset
-        yield LostMessage(at_ms, broker, *place, message_id, keys, record.store_timestamp, record.born_host)
+        yield LostMessage(
+            at_ms,
+            broker,
+            record.topic,
+            record.queue_id,
+            queue_offset=record.queue_offset,
+            message_id=message_id,
+            keys=keys,
+            stored_at_ms=record.store_timestamp,
+            born_host=record.born_host,
+        )

@@ -1,7 +1,7 @@
 """Clients that are or were registered, by connection: their ids, SDKs and addresses, and when they left."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 
 from ..gate.call import GRPC_CHANNEL, is_through_proxy
 from ..kernel.value_class import frozen_value
@@ -22,6 +22,7 @@ class SeenClient:
     """The version that the SDK states; empty if it states none."""
     address: str
     """`host:port`."""
+    _: KW_ONLY
     left_ms: int | None = None
     """The time at which its connection was closed, or its session ended; None if that has not happened."""
 

@@ -1,6 +1,7 @@
 """Assignments of queues to members."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 
 from ..client.queue_uses import ANY_QUEUE
 from ..kernel.value_class import frozen_view
@@ -31,6 +32,7 @@ class AssignmentView:
     topic: str
     queue_id: int
     """-1 if the member may pop any queue of the topic on the broker."""
+    _: KW_ONLY
     client: str | None
     """The member's client id; None if no member requested the queue and the requests explain no single owner."""
     strategy: str
@@ -52,14 +54,30 @@ class Assignments:
         members = self._members(group)
         popping = sorted({client for client, is_grpc in members.items() if is_grpc} | _popping(uses))
         found = [
-            AssignmentView(group, broker, topic, ANY_QUEUE, client, POP, uses.get((client, broker, ANY_QUEUE)))
+            AssignmentView(
+                group,
+                broker,
+                topic,
+                ANY_QUEUE,
+                client=client,
+                strategy=POP,
+                requested_ms=uses.get((client, broker, ANY_QUEUE)),
+            )
             for broker in sorted({queue.broker_name for queue in queues})
             for client in popping
         ]
         pulling = sorted(client for client in members if client not in popping)
         if self._broadcasts(group):
             return found + [
-                AssignmentView(group, queue.broker_name, topic, queue.queue_id, client, BROADCASTING, requested_ms)
+                AssignmentView(
+                    group,
+                    queue.broker_name,
+                    topic,
+                    queue.queue_id,
+                    client=client,
+                    strategy=BROADCASTING,
+                    requested_ms=requested_ms,
+                )
                 for queue in queues
                 for client in pulling
                 for requested_ms in [uses.get((client, queue.broker_name, queue.queue_id))]
@@ -124,6 +142,14 @@ def _divided(group: str, queues: Sequence[MessageQueue], clients: Sequence[str],
         requested_ms = None if client is None else uses.get((client, queue.broker_name, queue.queue_id))
         strategy = names[0] if len(names) == 1 else NOT_KNOWN
         views.append(
-            AssignmentView(group, queue.broker_name, queue.topic, queue.queue_id, client, strategy, requested_ms)
+            AssignmentView(
+                group,
+                queue.broker_name,
+                queue.topic,
+                queue.queue_id,
+                client=client,
+                strategy=strategy,
+                requested_ms=requested_ms,
+            )
         )
     return views

@@ -1,6 +1,7 @@
 """Views of brokers."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 
 from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_view
@@ -15,6 +16,7 @@ class BrokerView:
     broker_id: int
     cluster: str
     running: bool
+    _: KW_ONLY
     unreachable: str | None
     """The reason why clients cannot reach the running broker, as a phrase; None if they can."""
     permission: int
@@ -34,8 +36,8 @@ def broker_views(brokers: Sequence[Broker], around: Surroundings) -> list[Broker
             broker.broker_id,
             broker.config.broker_cluster_name,
             broker.running,
-            around.unreachable(broker) if broker.running else None,
-            broker.config.broker_permission,
+            unreachable=around.unreachable(broker) if broker.running else None,
+            permission=broker.config.broker_permission,
         )
         for broker in brokers
     ]

@@ -1,7 +1,7 @@
 """Connections of clients."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 
 from ..client.client_registry import Member
 from ..client.client_text import host_port, sdk_version
@@ -20,6 +20,7 @@ class ConnectionView:
     protocol: str
     """`remoting` or `grpc`."""
     language: str
+    _: KW_ONLY
     version: str
     """The version of the SDK; empty if the client did not send it."""
     address: str

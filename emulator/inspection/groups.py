@@ -1,6 +1,7 @@
 """Consumer groups, their members and subscriptions."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY
 
 from ..client.client_registry import ConsumerGroup, Member
 from ..client.client_text import sdk_version
@@ -36,6 +37,7 @@ class MemberView:
     language: str
     version: str
     """The version that the SDK states: `V5_3_3` of a remoting client, `5.0.7` of a gRPC client."""
+    _: KW_ONLY
     protocol: str
     """`remoting` or `grpc`."""
     since_ms: int
@@ -57,6 +59,7 @@ class GroupView:
     exists: bool
     consume_enable: bool
     orderly: bool
+    _: KW_ONLY
     retry_max_times: int
     members: tuple[MemberView, ...]
     subscriptions: tuple[SubscriptionView, ...]
@@ -138,13 +141,13 @@ class Groups:
                 client,
                 channel,
                 *self._sdk(channel, member, versions),
-                "grpc" if member.through_proxy else "remoting",
-                member.since_ms,
-                member.last_update_ms,
-                kind,
-                member.consume_from_where,
-                tuple([_subscription(each) for each in member.subscriptions.values()]),
-                registered[client],
+                protocol="grpc" if member.through_proxy else "remoting",
+                since_ms=member.since_ms,
+                last_heartbeat_ms=member.last_update_ms,
+                kind=kind,
+                consume_from=member.consume_from_where,
+                subscriptions=tuple([_subscription(each) for each in member.subscriptions.values()]),
+                brokers=registered[client],
             )
             for client, (kind, channel, member) in newest.items()
         )

@@ -1,6 +1,7 @@
 """Half messages of transactions that are not decided."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
 
 from ..cluster.broker import Broker
 from ..kernel.java_numbers import parse_long
@@ -25,6 +26,7 @@ class HalfView:
     producer_group: str
     born_at_ms: int
     """The time at which the producer created the message, by the producer's clock."""
+    _: KW_ONLY
     checks: int
     """The checks that the broker counts. Rounds that skip a message with CHECK_IMMUNITY_TIME_IN_SECONDS count, too."""
     checks_max: int
@@ -63,9 +65,9 @@ def _of_broker(broker: Broker, offsets: Sequence[int] | None = None) -> Iterator
                 copy.origin,
                 properties.get(props.PRODUCER_GROUP, ""),
                 copy.parts.born_timestamp,
-                checks,
-                broker.config.transaction_check_max,
-                _next_check_ms(broker, copy, checks),
+                checks=checks,
+                checks_max=broker.config.transaction_check_max,
+                next_check_ms=_next_check_ms(broker, copy, checks),
             )
 
 

@@ -6,6 +6,7 @@ topic of the timer as well. Other tables hold KV records, ordered batches, and t
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY
 from typing import Literal
 
 from ..client.popped_messages import Popped
@@ -38,6 +39,7 @@ class Hold:
     until_ms: int | None
     """The end of the invisible duration; None for a pulled message."""
     table: HoldTable
+    _: KW_ONLY
     channel: str | None
     deliveries_before: int = 0
     """The number of earlier deliveries of an ordered message."""
@@ -168,7 +170,7 @@ class Holds:
                 for _, since_ms, offsets in list(use.pulled):
                     for offset in offsets if scope.offset is None else {scope.offset}.intersection(offsets):
                         if offset >= committed:
-                            yield Hold((node, group, topic, queue_id, offset), since_ms, None, "pull", channel)
+                            yield Hold((node, group, topic, queue_id, offset), since_ms, None, "pull", channel=channel)
             yield None
 
 
@@ -185,7 +187,15 @@ def _popped(
     held = popped(key)
     # A change by the client removes the entry of the delivery, renewals by the proxy keep it.
     channel = None if held is None else held.channel_id
-    return Hold(key, since_ms, until_ms, table, channel, deliveries_before, changed and held is None)
+    return Hold(
+        key,
+        since_ms,
+        until_ms,
+        table,
+        channel=channel,
+        deliveries_before=deliveries_before,
+        changed=changed and held is None,
+    )
 
 
 def _near(scope: Scope, points: Iterable[CheckPoint]) -> Iterable[CheckPoint]:

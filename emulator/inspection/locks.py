@@ -1,5 +1,7 @@
 """Locks of queues for orderly consumption."""
 
+from dataclasses import KW_ONLY
+
 from ..kernel.value_class import frozen_view
 from .brokers import stores_of
 from .engine_parts import EngineParts
@@ -13,6 +15,7 @@ class LockView:
     broker: str
     topic: str
     queue_id: int
+    _: KW_ONLY
     client: str
     until_ms: int
     """The end of the lock, unless the client renews it."""
@@ -21,7 +24,7 @@ class LockView:
 def read_locks(parts: EngineParts, of: str | None = None) -> list[LockView]:
     """Return the unexpired locks of all running masters, by group and queue: all, or those of one group."""
     found = [
-        LockView(group, queue.broker_name, queue.topic, queue.queue_id, owner, until_ms)
+        LockView(group, queue.broker_name, queue.topic, queue.queue_id, client=owner, until_ms=until_ms)
         for broker in stores_of(parts.brokers).values()
         if broker.running
         for group, queue, owner, until_ms in broker.locks.held(of)

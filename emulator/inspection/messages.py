@@ -5,6 +5,7 @@ retry topic, a dead letter queue, or a topic in which the broker keeps half, del
 """
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY
 from enum import StrEnum
 
 from ..kernel.value_class import frozen_view
@@ -39,6 +40,7 @@ class CopyView:
     stored_at_ms: int
     due_ms: int | None
     """The time at which the broker delivers a delayed or timed copy; None for other copies."""
+    _: KW_ONLY
     group: str | None
     """The group of a retry or dead copy, and of a delayed copy on its way to a retry topic; None for other copies."""
     retry: int
@@ -59,6 +61,7 @@ class MessageWithCopies:
     topic: str
     tag: str | None
     keys: tuple[str, ...]
+    _: KW_ONLY
     message_group: str | None
     born_at_ms: int
     sender: str

@@ -1,5 +1,7 @@
 """The place of a stored record."""
 
+from dataclasses import KW_ONLY
+
 from ..kernel.value_class import frozen_view
 
 
@@ -11,4 +13,5 @@ class Place:
     topic: str
     queue_id: int
     queue_offset: int
+    _: KW_ONLY
     physical_offset: int

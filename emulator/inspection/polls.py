@@ -1,7 +1,7 @@
 """Long polls that wait for messages."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, Literal
 
 from ..cluster.broker import Broker
@@ -20,6 +20,7 @@ class PollView:
     group: str
     broker: str
     topic: str
+    _: KW_ONLY
     queue_id: int | None
     """None if the request reads any queue of the topic."""
     since_ms: int
@@ -47,10 +48,10 @@ def _of_broker(broker: Broker) -> Iterator[PollView]:
                 pull.consumer_group,
                 broker.name,
                 pull.topic,
-                pull.queue_id,
-                held.since_ms,
-                until_ms,
-                "pull",
+                queue_id=pull.queue_id,
+                since_ms=held.since_ms,
+                until_ms=until_ms,
+                kind="pull",
             )
     for suspended in broker.pulls.cold_hold.waiting():
         if suspended.call.active:
@@ -60,10 +61,10 @@ def _of_broker(broker: Broker) -> Iterator[PollView]:
                 pull.consumer_group,
                 broker.name,
                 pull.topic,
-                pull.queue_id,
-                suspended.since_ms,
-                suspended.until_ms,
-                "pull",
+                queue_id=pull.queue_id,
+                since_ms=suspended.since_ms,
+                until_ms=suspended.until_ms,
+                kind="pull",
             )
     for polling in broker.pops.polling.waiting():
         if polling.call.active:
@@ -80,8 +81,8 @@ def _view(broker: Broker, polling: PollingRequest[Any], kind: PollKind) -> PollV
         operation.consumer_group,
         broker.name,
         operation.topic,
-        operation.queue_id if operation.queue_id >= 0 else None,
-        end_ms - operation.poll_ms,
-        end_ms,
-        kind,
+        queue_id=operation.queue_id if operation.queue_id >= 0 else None,
+        since_ms=end_ms - operation.poll_ms,
+        until_ms=end_ms,
+        kind=kind,
     )

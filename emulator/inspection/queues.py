@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import KW_ONLY
 
 from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_view
@@ -26,6 +27,7 @@ class ProgressView:
     """The offset that the group reads next."""
     delivered: int | None
     """The number of messages written to clients, as recorded; None if records of the queue were dropped."""
+    _: KW_ONLY
     in_flight: int
     """-1 if it was not counted, see `Inspection.progress`."""
     lag: int
@@ -45,6 +47,7 @@ class QueueView:
     queue_id: int
     first: int
     """The lowest stored offset."""
+    _: KW_ONLY
     end: int
     """The offset of the next message."""
     readable: bool
@@ -119,7 +122,7 @@ class Queues:
             )
             for group in _groups_of(broker, topic)
         }
-        return QueueView(broker.name, topic, queue_id, first, end, readable, groups)
+        return QueueView(broker.name, topic, queue_id, first, end=end, readable=readable, groups=groups)
 
     def _progress(
         self, broker: Broker, queue: GroupQueue, *, ends: tuple[int, int], held: int, delivered: int | None

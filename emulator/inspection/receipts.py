@@ -1,6 +1,7 @@
 """Receipts: messages that clients hold, with the end of the time for which they hold them."""
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 
 from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_view
@@ -22,6 +23,7 @@ class ReceiptView:
     channel: str | None
     """The connection of the client; None if it is no longer known."""
     popped_ms: int
+    _: KW_ONLY
     until_ms: int | None
     """The end of the invisible duration; None for a pulled message."""
     attempt: int
@@ -75,7 +77,7 @@ class Receipts:
         queue = broker.store.queue(topic, queue_id)
         if record is None or queue is None:
             return None
-        place = Place(name, topic, queue_id, offset, queue.unit(offset)[0])
+        place = Place(name, topic, queue_id, offset, physical_offset=queue.unit(offset)[0])
         past = self._past.of(place, group)
         last = past.last_delivery
         # A change of the duration writes a new record into the tables of the broker, with its own time.

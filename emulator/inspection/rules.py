@@ -1,5 +1,7 @@
 """Views of rules of faults."""
 
+from dataclasses import KW_ONLY
+
 from ..kernel.value_class import frozen_view
 
 
@@ -11,5 +13,6 @@ class RuleView:
     kind: str
     matched: int
     fired: int
+    _: KW_ONLY
     open: bool
     """True if it can act again."""

@@ -1,6 +1,7 @@
 """Stored records as copies of messages."""
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 
 from ..cluster.broker import Broker
 from ..kernel.java_numbers import parse_long
@@ -22,6 +23,7 @@ class StoredCopy:
     parts: Record
     properties: dict[str, str]
     message_id: str
+    _: KW_ONLY
     origin: str
     """The topic to which the message was sent."""
 
@@ -40,20 +42,20 @@ def decoded(broker: Broker, record: bytes) -> StoredCopy | None:
         return None
     offset_id = records.offset_message_id(parts.store_host, parts.physical_offset)
     view = CopyView(
-        Place(broker.name, parts.topic, parts.queue_id, parts.queue_offset, parts.physical_offset),
+        Place(broker.name, parts.topic, parts.queue_id, parts.queue_offset, physical_offset=parts.physical_offset),
         state_of(parts.topic),
         parts.store_timestamp,
         _due_ms(broker, parts, properties),
-        group_of(broker, parts.topic, properties),
-        parts.reconsume_times,
-        record,
+        group=group_of(broker, parts.topic, properties),
+        retry=parts.reconsume_times,
+        record=record,
     )
     return StoredCopy(
         view,
         parts,
         properties,
         properties.get(props.UNIQ_KEY) or properties.get(props.ORIGIN_MESSAGE_ID) or offset_id,
-        origin_of(broker, parts.topic, properties),
+        origin=origin_of(broker, parts.topic, properties),
     )
 
 

@@ -1,6 +1,7 @@
 """Delayed and timed messages."""
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from itertools import chain
 from typing import Literal
 
@@ -23,6 +24,7 @@ class TimerView:
     topic: str
     due_ms: int
     kind: Literal["level", "wheel"]
+    _: KW_ONLY
     level: int | None
     """The delay level, from 1; None on the timer wheel."""
 
@@ -76,7 +78,7 @@ def _delayed(broker: Broker) -> Iterator[TimerView | None]:
                     yield None
                 else:
                     due_ms = broker.delays.next_check_ms(queue.unit(offset)[2])
-                    yield TimerView(copy.message_id, copy.origin, due_ms, "level", level)
+                    yield TimerView(copy.message_id, copy.origin, due_ms, "level", level=level)
 
     return views()
 
@@ -98,6 +100,6 @@ def _timed(broker: Broker) -> Iterator[TimerView | None]:
                 else:
                     # A message that waits longer than the wheel is wide is in the slot in which it will be rolled.
                     due_ms = copy.view.due_ms or slot_ms + broker.timers.precision_ms
-                    yield TimerView(copy.message_id, copy.origin, due_ms, "wheel", None)
+                    yield TimerView(copy.message_id, copy.origin, due_ms, "wheel", level=None)
 
     return views()

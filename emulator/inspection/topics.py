@@ -1,6 +1,7 @@
 """Views of topics."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 
 from ..cluster.broker import Broker
 from ..kernel.value_class import frozen_view
@@ -18,6 +19,7 @@ class TopicView:
     perm: int
     """The permission: the sum of 4 (read), 2 (write) and 1 (inherit)."""
     brokers: tuple[str, ...]
+    _: KW_ONLY
     clusters: tuple[str, ...]
     queues: int
     compacted: bool

@@ -5,7 +5,7 @@ a lone surrogate is legal in a Java string, but Java writes it as `?`.
 """
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import fields, is_dataclass
+from dataclasses import KW_ONLY, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
@@ -62,7 +62,8 @@ def check(value: Any, hint: Any, name: str = "value") -> None:
 @cache
 def declared_types(cls: Any) -> Mapping[str, Any]:
     """Return the declared types of a dataclass's fields, by attribute."""
-    return get_type_hints(cls, include_extras=True)
+    hints = get_type_hints(cls, include_extras=True)
+    return {name: hint for name, hint in hints.items() if hint is not KW_ONLY}
 
 
 def check_fields(value: Any, name: str = "") -> None:

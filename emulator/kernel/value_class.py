@@ -161,7 +161,11 @@ def _refuse_deletion(self: Any, name: str) -> None:
 
 def _reduce(self: Any) -> tuple[Any, ...]:
     """Copy and pickle by the constructor, because the objects accept no assignment."""
-    return type(self), tuple(getattr(self, each.name) for each in fields(self))
+    return _rebuilt, (type(self), {each.name: getattr(self, each.name) for each in fields(self)})
+
+
+def _rebuilt(cls: type[C], values: dict[str, Any]) -> C:
+    return cls(**values)
 
 
 def _hash(self: Any) -> int:

@@ -1,6 +1,7 @@
 """A family of metrics (name, kind, unit, meaning, labels and bounds) and its samples."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ class Family:
     kind: MetricKind
     about: str
     unit: str = ""
+    _: KW_ONLY
     labels: Sequence[str] = ()
     bounds: Sequence[int] = ()
 

@@ -1,6 +1,6 @@
 """Connected clients: heartbeats, members of groups, queue locks, requests to clients."""
 
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 from typing import Annotated, NamedTuple
 
 from ..kernel.value_class import value
@@ -45,6 +45,7 @@ class ConsumerData:
     consume_type: str = PASSIVELY
     message_model: str = CLUSTERING
     consume_from_where: str = "CONSUME_FROM_LAST_OFFSET"
+    _: KW_ONLY
     subscriptions: list[SubscriptionData] = field(default_factory=list)
     unit_mode: bool = False
 
@@ -61,6 +62,7 @@ class Heartbeat(Operation):
     producer_groups: list[str]
     consumers: list[ConsumerData]
     fingerprint: int = 0
+    _: KW_ONLY
     without_sub: bool = False
     language: str = "JAVA"
     version: int = 0
@@ -172,6 +174,7 @@ class ClientConnection:
     address: tuple[str, int]
     language: str
     version: int
+    _: KW_ONLY
     last_update_ms: int
 
 
@@ -183,6 +186,7 @@ class ConsumerConnectionResult(Result):
     subscriptions: dict[str, SubscriptionData]
     consume_type: str
     message_model: str
+    _: KW_ONLY
     consume_from_where: str
 
 
@@ -224,6 +228,7 @@ class ConsumeMessageDirectly(Operation):
     client_id: str | None
     message_id: str | None
     topic: str | None
+    _: KW_ONLY
     ext_fields: dict[str, str]
 
 

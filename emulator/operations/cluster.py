@@ -3,7 +3,7 @@
 Addresses are not part of results: an address depends on the client, so the layer that owns the sockets adds it.
 """
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.masking import masked_lines, masked_mapping
@@ -34,6 +34,7 @@ class QueueRoute:
     read_queue_nums: int
     write_queue_nums: int
     perm: int
+    _: KW_ONLY
     topic_sys_flag: int
 
 
@@ -52,6 +53,7 @@ class RouteResult(Result):
     queues: list[QueueRoute]
     order_topic_conf: str | None = None
     message_type: str = "NORMAL"
+    _: KW_ONLY
     mappings: dict[str, QueueMapping] | None = None
     """The queue mappings of a static topic, by broker name."""
 

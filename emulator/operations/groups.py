@@ -1,6 +1,6 @@
 """Subscription groups of a broker, their consumption progress and their assignments."""
 
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 
 from ..kernel.java_types import Int
 from ..kernel.value_class import value
@@ -20,6 +20,7 @@ class RetryPolicy:
     next_ms: list[int] | None = None
     initial_ms: int = 5_000
     max_ms: int = 7_200_000
+    _: KW_ONLY
     multiplier: int = 2
 
 
@@ -31,6 +32,7 @@ class GroupConfig:
     consume_enable: bool = True
     consume_from_min_enable: bool = True
     consume_broadcast_enable: bool = True
+    _: KW_ONLY
     consume_message_orderly: bool = False
     retry_queue_nums: Int = 1
     retry_max_times: Int = 16
@@ -195,6 +197,7 @@ class QueueTimeSpan:
     min_timestamp: int
     max_timestamp: int
     consume_timestamp: int
+    _: KW_ONLY
     delay_time_ms: int
 
 
@@ -236,6 +239,7 @@ class QueryAssignment(Operation):
     consumer_group: str
     client_id: str
     strategy_name: str
+    _: KW_ONLY
     message_model: str
 
 

@@ -1,6 +1,6 @@
 """Viewing and querying stored messages without consuming them."""
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 
 from ..kernel.value_class import value
 from .base import Operation, Result
@@ -25,6 +25,7 @@ class QueryMessage(Operation):
     key: str
     max_num: int
     begin_timestamp: int
+    _: KW_ONLY
     end_timestamp: int
     unique_key: bool = False
 
@@ -53,6 +54,7 @@ class QueryConsumeQueue(Operation):
     queue_id: int
     index: int
     count: int
+    _: KW_ONLY
     consumer_group: str | None = None
 
 
@@ -67,6 +69,7 @@ class QueueUnit:
     physical_size: int
     tags_code: int
     eval: bool
+    _: KW_ONLY
     msg: str | None
 
 

@@ -1,5 +1,7 @@
 """Offsets: committed offsets of groups, minimum and maximum offsets of queues, offsets by store time."""
 
+from dataclasses import KW_ONLY
+
 from ..kernel.value_class import value
 from .base import Operation, Result
 
@@ -91,6 +93,7 @@ class ResetOffset(Operation):
     topic: str
     timestamp: int
     queue_id: int = -1
+    _: KW_ONLY
     offset: int | None = None
     force: bool = True
     as_list: bool = False

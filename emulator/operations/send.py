@@ -1,6 +1,6 @@
 """Sending: send, send back, reply messages, end of a transaction, recall."""
 
-from dataclasses import field, replace
+from dataclasses import KW_ONLY, field, replace
 
 from ..kernel.java_types import Int
 from ..kernel.response_code import ResponseCode
@@ -72,6 +72,7 @@ class ClientResponded(Operation):
     code: int
     remark: str | None = None
     ext_fields: dict[str, str] | None = None
+    _: KW_ONLY
     body: bytes = b""
 
 

@@ -1,5 +1,7 @@
 """State of the timer and of the delay levels."""
 
+from dataclasses import KW_ONLY
+
 from ..kernel.value_class import value
 from .base import Operation, Result
 
@@ -22,6 +24,7 @@ class TimerCheckPointResult(Result):
     log_bytes: int
     taken: int
     version: int
+    _: KW_ONLY
     changed_ms: int
     master_taken: int
 

@@ -1,5 +1,7 @@
 """Requests of admin tools to a broker, other than those for topics, groups and messages."""
 
+from dataclasses import KW_ONLY
+
 from ..kernel.value_class import value
 from .base import Operation, Result
 from .groups import SetMessageRequestMode
@@ -112,6 +114,7 @@ class ColdDataFlowCtrResult(Result):
     group_threshold: int
     global_threshold: int
     reads: dict[str, ColdReads]
+    _: KW_ONLY
     all_reads: int
 
 

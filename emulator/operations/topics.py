@@ -1,6 +1,6 @@
 """Topics of a broker."""
 
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 
 from ..kernel.java_types import Int
 from ..kernel.value_class import value
@@ -15,6 +15,7 @@ class TopicConfig:
     read_queue_nums: Int = 16
     write_queue_nums: Int = 16
     perm: Int = 6
+    _: KW_ONLY
     topic_filter_type: str = "SINGLE_TAG"
     topic_sys_flag: Int = 0
     order: bool = False
@@ -70,6 +71,7 @@ class QueuePart:
     queue_id: Int
     broker_name: str
     logic_offset: int
+    _: KW_ONLY
     start_offset: int = 0
     end_offset: int = -1
     time_of_start: int = -1
@@ -87,6 +89,7 @@ class QueueMapping:
     total_queues: Int
     broker_name: str
     epoch: int
+    _: KW_ONLY
     queues: dict[Int, list[QueuePart]] = field(default_factory=dict)
     scope: str = "__global__"
     dirty: bool = False
@@ -134,6 +137,7 @@ class TopicsResult(Result):
     version_counter: int
     version_timestamp: int
     mappings: dict[str, QueueMapping]
+    _: KW_ONLY
     mapping_version: tuple[int, int]
 
 

@@ -101,7 +101,7 @@ class ColdData:
             config.cg_cold_read_threshold,
             config.global_cold_read_threshold,
             {group: ColdReads(each.acc, each.created_ms, each.last_ms) for group, each in self._reads.items()},
-            self._all,
+            all_reads=self._all,
         )
 
     # pulls

@@ -120,7 +120,7 @@ class TimerService:
     def _state(self, slots: dict[int, Slot], progress: WheelProgress, metrics: WrittenMetrics) -> TimerState:
         version = self._version + self._file.writes(self._config.timer_flush_interval_ms)
         followed = self.followed_before if self._followed is None else self._followed()
-        return TimerState(slots, progress, version, metrics, followed, self._first_held_back)
+        return TimerState(slots, progress, version, metrics, followed=followed, first_held_back=self._first_held_back)
 
     def _written_slots(self) -> dict[int, Slot]:
         """Return the slots that are unread according to the file, without lost messages."""
@@ -405,16 +405,16 @@ class TimerService:
                 progress.units * LOG_UNIT_BYTES,
                 min(progress.taken, known.taken),
                 known.version,
-                self.began_ms if known.changed_ms is None else known.changed_ms,
-                known.taken,
+                changed_ms=self.began_ms if known.changed_ms is None else known.changed_ms,
+                master_taken=known.taken,
             )
         return TimerCheckPointResult(
             written_ms - written_ms % self.precision_ms,
             progress.units * LOG_UNIT_BYTES,
             progress.taken,
             self._version + self._file.writes(interval),
-            written_ms,
-            progress.taken,
+            changed_ms=written_ms,
+            master_taken=progress.taken,
         )
 
     @handles(GetTimerMetrics)

@@ -4,7 +4,7 @@ This module is never compiled: snapshots check its values by their declared type
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 from typing import NamedTuple
 
 from ..kernel.value_class import value
@@ -107,6 +107,7 @@ class TimerState:
     progress: WheelProgress = field(default_factory=WheelProgress)
     version: int = 0
     metrics: WrittenMetrics = field(default_factory=WrittenMetrics)
+    _: KW_ONLY
     followed: FollowedTimer = field(default_factory=FollowedTimer)
     first_held_back: int | None = None
     """First offset of the timer topic that is kept out of the wheel: by `timerStopEnqueue`, or because the defect

@@ -103,14 +103,14 @@ class ReplyService:
             message.topic,
             message.queue_id,
             message.body,
-            props.encode({**message.properties, props.PUSH_REPLY_TIME: str(now)}),
-            message.sys_flag,
-            message.flag,
-            message.born_timestamp,
-            sent.born_host,
-            records.unpack_host(self._store.store_host),
-            now,
-            ticket,
+            properties=props.encode({**message.properties, props.PUSH_REPLY_TIME: str(now)}),
+            sys_flag=message.sys_flag,
+            flag=message.flag,
+            born_timestamp=message.born_timestamp,
+            born_host=sent.born_host,
+            store_host=records.unpack_host(self._store.store_host),
+            store_timestamp=now,
+            ticket=ticket,
         )
 
     def _store_and_respond(self, message: MessageToStore, problem: str | None) -> SendResult:

@@ -5,7 +5,7 @@ resets, counts of in-flight messages, ends of transactions not yet written, rout
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 from typing import Annotated, Any
 
 from ..auth.user_table import User
@@ -47,6 +47,7 @@ class LogState:
     segments: dict[int, bytearray] = field(default_factory=lambda: {0: bytearray()})
     full: dict[int, int] = field(default_factory=dict)
     last_store_timestamp: int = 0
+    _: KW_ONLY
     lent: Mapping[int, LentSegment] = field(default_factory=dict)
     """The first bytes of files, if other engines share them; `segments` has the bytes after them."""
 
@@ -69,6 +70,7 @@ class BrokerState:
     log: LogState
     topics: dict[str, TopicConfig]
     topics_version: Version
+    _: KW_ONLY
     groups: dict[str, GroupConfig]
     groups_version: Version
     forbidden: dict[str, set[str]]
@@ -102,6 +104,7 @@ class EngineState:
     seed: BigInt = 0
     streams: dict[str, BigInt] = field(default_factory=dict)
     emulation: EmulationConfig = field(default_factory=EmulationConfig)
+    _: KW_ONLY
     namesrv: NamesrvConfig = field(default_factory=NamesrvConfig)
     kv_config: dict[str, dict[str, str]] = field(default_factory=dict)
     brokers: list[BrokerState] = field(default_factory=list)

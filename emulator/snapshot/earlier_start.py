@@ -59,10 +59,10 @@ def _moved_timer(timer: TimerState, by_ms: int) -> TimerState:
         timer.progress,
         timer.version,
         WrittenMetrics(topics, metrics.version),
-        FollowedTimer(
+        followed=FollowedTimer(
             _moved(followed.read_ms, by_ms), followed.taken, followed.version, _moved(followed.changed_ms, by_ms)
         ),
-        timer.first_held_back,
+        first_held_back=timer.first_held_back,
     )
 
 

@@ -87,7 +87,7 @@ def _copied_config(config: Config) -> Config:
 
 def _copied_log(log: LogState) -> LogState:
     segments, lent = lend_segments(log.segments, log.lent)
-    return LogState(log.segment_bytes, segments, dict(log.full), log.last_store_timestamp, lent)
+    return LogState(log.segment_bytes, segments, dict(log.full), log.last_store_timestamp, lent=lent)
 
 
 def _tuple_copier(kind: type) -> Copier:

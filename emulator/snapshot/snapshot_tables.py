@@ -150,7 +150,7 @@ def broker_from_json(form: Form) -> tuple[BrokerState, list[int]]:
             delay_offsets=_by_number(form["delayOffsets"]),
             timer=_timer(form["timer"]),
             filters={
-                (topic, group): FilterData(expression, kind, version, SqlFilter(expression), unused_since)
+                (topic, group): FilterData(expression, kind, version, SqlFilter(expression), unused_since=unused_since)
                 for topic, group, expression, kind, version, unused_since in form["filters"]
             },
         ),
@@ -207,7 +207,7 @@ def _user(form: Form) -> User:
     acl = None
     if policies is not None:
         acl = Acl(tuple(Policy(PolicyType(kind), tuple(map(_entry, entries))) for kind, *entries in policies))
-    return User(form["username"], form["password"], UserType(form["type"]), UserStatus(form["status"]), acl)
+    return User(form["username"], form["password"], UserType(form["type"]), UserStatus(form["status"]), acl=acl)
 
 
 def _entry(form: list[Any]) -> PolicyEntry:
@@ -273,8 +273,8 @@ def _timer(form: Form) -> TimerState:
         WheelProgress(*form["progress"]),
         form["version"],
         WrittenMetrics({topic: TimerMetric(*found) for topic, found in metrics["topics"].items()}, metrics["version"]),
-        _build(FollowedTimer, form.get("followed", {})),
-        form.get("keptOut"),
+        followed=_build(FollowedTimer, form.get("followed", {})),
+        first_held_back=form.get("keptOut"),
     )
 
 

@@ -1,5 +1,6 @@
 """Metrics of one run of a broker."""
 
+from dataclasses import KW_ONLY
 from typing import Final
 
 from ..kernel.value_class import value
@@ -17,6 +18,7 @@ class BrokerMetrics(Metrics):
     messages_delivered: int = counter("Messages delivered since the start of the run, without those of system topics.")
     log_bytes: int = gauge("Bytes of all messages in the commit log.")
     waiting_pulls: int = gauge("Pulls that wait for messages.")
+    _: KW_ONLY
     waiting_pops: int = gauge("Pops that wait for messages.")
     waiting_notifications: int = gauge("Notification requests that wait for messages.")
     buffered_check_points: int = gauge("Check points of pops in the merge buffer.")

@@ -254,7 +254,7 @@ class TopicTable:
                     queues,
                     queues,
                     template.perm & ~PERM_INHERIT,
-                    template.topic_filter_type,
+                    topic_filter_type=template.topic_filter_type,
                     topic_sys_flag=sys_flag,
                 )
                 self.put(created)

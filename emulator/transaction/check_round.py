@@ -3,7 +3,7 @@
 Source: TransactionalMessageServiceImpl.fillOpRemoveMap, calculateOpOffset (5.3.3).
 """
 
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 
 from ..kernel.value_class import value
 from ..message import properties as props
@@ -25,6 +25,7 @@ class CheckRound:
     first_half: int
     first_op: int
     position: int = 0
+    _: KW_ONLY
     next_op: int = 0
     decided: dict[int, int] = field(default_factory=dict)
     open_ops: dict[int, set[int]] = field(default_factory=dict)

@@ -98,10 +98,10 @@ class HalfMessage:
             HALF_TOPIC,
             stored.queue_offset,
             stored.physical_offset,
-            unique_key,
-            unique_key,
-            records.offset_message_id(store_host, stored.physical_offset),
-            broker_name,
+            msg_id=unique_key,
+            transaction_id=unique_key,
+            offset_msg_id=records.offset_message_id(store_host, stored.physical_offset),
+            broker_name=broker_name,
         )
 
 

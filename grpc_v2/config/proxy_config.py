@@ -12,7 +12,7 @@ from rocketmq_testkit.emulator.config.broker import DELAY_LEVELS
 _HOUR_MS = 3_600_000
 
 
-@dataclass(repr=False, eq=False)
+@dataclass(repr=False, eq=False, kw_only=True)
 class ProxyConfig(AccessConfig):
     """The keys of the gRPC proxy. Upstream does not have `grpcRequestTimes` and the keys after it.
 

@@ -1,6 +1,6 @@
 """Counters of the receives of one proxy."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Final
 
 from rocketmq_testkit.emulator.stats.metric import Metrics, NodeMetrics, counter, gauge
@@ -25,6 +25,7 @@ class ReceiveMetrics(Metrics):
     pop_with_notify: int = counter(
         "Receives that waited for a notification at least part of the time, instead of in a pop."
     )
+    _: KW_ONLY
     notified: int = counter("Pops that followed a notification about messages.")
     pops_in_progress: int = gauge("Receives that have no response yet.")
 

@@ -9,7 +9,7 @@ fails at import, so that none is left unprotected by mistake.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from types import MethodType
 from typing import Any
 
@@ -51,14 +51,15 @@ class Rpc:
     request: type[Message]
     response: Callable[..., Message]
     start: Callable[[Any, RpcCall, Any], None]
+    _: KW_ONLY
     operations: tuple[type[Operation], ...]
     codes: tuple[int, ...]
     kind: MethodKind = MethodKind.UNARY
     send_refusal: Callable[[Any, RpcCall, Refusal], None] = field(default=refuse_in_response)
     anonymous: bool = False
-    rights: Rights = field(kw_only=True)
-    pool: ProxyPool | None = field(default=None, kw_only=True)
-    blocks_thread: bool = field(default=False, kw_only=True)
+    rights: Rights
+    pool: ProxyPool | None = None
+    blocks_thread: bool = False
 
     @property
     def path(self) -> str:

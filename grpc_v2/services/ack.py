@@ -129,8 +129,8 @@ ACK_MESSAGE = Rpc(
     sv.AckMessageRequest,
     sv.AckMessageResponse,
     AckMessageService.ack_message,
-    (AckMessage,),
-    (
+    operations=(AckMessage,),
+    codes=(
         *CODES_OF_TOPIC_RPCS,
         pb.ILLEGAL_CONSUMER_GROUP,
         pb.INVALID_RECEIPT_HANDLE,

@@ -208,8 +208,8 @@ HEARTBEAT = Rpc(
     sv.HeartbeatRequest,
     sv.HeartbeatResponse,
     ClientService.heartbeat,
-    (Heartbeat,),
-    _CODES,
+    operations=(Heartbeat,),
+    codes=_CODES,
     rights=to_send_heartbeat,
     pool=ProxyPool.CLIENT_MANAGER,
 )
@@ -218,8 +218,8 @@ NOTIFY_CLIENT_TERMINATION = Rpc(
     sv.NotifyClientTerminationRequest,
     sv.NotifyClientTerminationResponse,
     ClientService.notify_client_termination,
-    (UnregisterClient, ChangeInvisibleTime, DropInactiveRequests, ChannelClosed),
-    _CODES,
+    operations=(UnregisterClient, ChangeInvisibleTime, DropInactiveRequests, ChannelClosed),
+    codes=_CODES,
     rights=to_terminate,
     pool=ProxyPool.CLIENT_MANAGER,
 )

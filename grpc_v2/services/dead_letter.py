@@ -90,8 +90,8 @@ FORWARD_MESSAGE_TO_DEAD_LETTER_QUEUE = Rpc(
     sv.ForwardMessageToDeadLetterQueueRequest,
     sv.ForwardMessageToDeadLetterQueueResponse,
     DeadLetterService.forward_message_to_dead_letter_queue,
-    (SendMessageBack, AckMessage),
-    (*CODES_OF_TOPIC_RPCS, pb.ILLEGAL_CONSUMER_GROUP, pb.INVALID_RECEIPT_HANDLE, pb.INTERNAL_SERVER_ERROR),
+    operations=(SendMessageBack, AckMessage),
+    codes=(*CODES_OF_TOPIC_RPCS, pb.ILLEGAL_CONSUMER_GROUP, pb.INVALID_RECEIPT_HANDLE, pb.INTERNAL_SERVER_ERROR),
     rights=to_consume,
     pool=ProxyPool.PRODUCER,  # as in GrpcMessagingApplication, although consumers send it
 )

@@ -75,8 +75,8 @@ CHANGE_INVISIBLE_DURATION = Rpc(
     sv.ChangeInvisibleDurationRequest,
     sv.ChangeInvisibleDurationResponse,
     one_operation(InvisibleDurationService.change_operation, InvisibleDurationService._change_response, _abnormal),
-    (ChangeInvisibleTime,),
-    (
+    operations=(ChangeInvisibleTime,),
+    codes=(
         *CODES_OF_TOPIC_RPCS,
         pb.ILLEGAL_CONSUMER_GROUP,
         pb.ILLEGAL_INVISIBLE_TIME,

@@ -136,7 +136,15 @@ class ReceiveMessageService:
             order=parameters.in_order,
             attempt_id=request.attempt_id or None,
         )
-        receive = _Receive(call, pop, topic, group, subscription, parameters.max_attempts, auto_renew)
+        receive = _Receive(
+            call,
+            pop,
+            topic,
+            group,
+            subscription,
+            parameters.max_attempts,
+            auto_renew,
+        )
         self.polls.begin(
             call, brokers=brokers, pop=pop, deliver=lambda broker, result: self._deliver(receive, broker, result)
         )
@@ -243,7 +251,13 @@ class ReceiveMessageService:
             message_id = system.message_id
             self.renewals.store(
                 RenewableMessage(
-                    session, receive.topic, receive.group, message_id, handle, handle.pop_time, found.reconsume_times
+                    session,
+                    receive.topic,
+                    receive.group,
+                    message_id,
+                    handle,
+                    handle.pop_time,
+                    found.reconsume_times,
                 )
             )
         return response.SerializeToString()
@@ -332,8 +346,8 @@ RECEIVE_MESSAGE = Rpc(
     sv.ReceiveMessageRequest,
     sv.ReceiveMessageResponse,
     ReceiveMessageService.receive_message,
-    (PopMessage, Notification, DropInactiveRequests, AckMessage, SendMessageBack),
-    (
+    operations=(PopMessage, Notification, DropInactiveRequests, AckMessage, SendMessageBack),
+    codes=(
         *CODES_OF_TOPIC_RPCS,
         pb.ILLEGAL_POLLING_TIME,
         pb.BAD_REQUEST,
@@ -345,8 +359,8 @@ RECEIVE_MESSAGE = Rpc(
         pb.FORBIDDEN,
         pb.INTERNAL_SERVER_ERROR,
     ),
-    MethodKind.SERVER_STREAM,
-    ReceiveMessageService.send_refusal,
+    kind=MethodKind.SERVER_STREAM,
+    send_refusal=ReceiveMessageService.send_refusal,
     rights=to_receive,
     pool=ProxyPool.CONSUMER,
 )

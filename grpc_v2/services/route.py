@@ -162,8 +162,8 @@ QUERY_ROUTE = Rpc(
     sv.QueryRouteRequest,
     sv.QueryRouteResponse,
     one_operation(RouteService.route_operation, RouteService._route_response, _route_refusal),
-    (GetRouteInfo,),
-    (*CODES_OF_TOPIC_RPCS, pb.TOPIC_NOT_FOUND, pb.INTERNAL_SERVER_ERROR),
+    operations=(GetRouteInfo,),
+    codes=(*CODES_OF_TOPIC_RPCS, pb.TOPIC_NOT_FOUND, pb.INTERNAL_SERVER_ERROR),
     rights=to_find_route,
     pool=ProxyPool.ROUTE,
 )
@@ -172,8 +172,8 @@ QUERY_ASSIGNMENT = Rpc(
     sv.QueryAssignmentRequest,
     sv.QueryAssignmentResponse,
     one_operation(RouteService.assignment_operation, RouteService._assignment_response, _route_refusal),
-    (GetRouteInfo,),
-    (*CODES_OF_TOPIC_RPCS, pb.ILLEGAL_CONSUMER_GROUP, pb.TOPIC_NOT_FOUND, pb.FORBIDDEN, pb.INTERNAL_SERVER_ERROR),
+    operations=(GetRouteInfo,),
+    codes=(*CODES_OF_TOPIC_RPCS, pb.ILLEGAL_CONSUMER_GROUP, pb.TOPIC_NOT_FOUND, pb.FORBIDDEN, pb.INTERNAL_SERVER_ERROR),
     rights=to_consume,
     pool=ProxyPool.ROUTE,
 )

@@ -136,8 +136,8 @@ SEND_MESSAGE = Rpc(
     sv.SendMessageRequest,
     sv.SendMessageResponse,
     SendMessageService.send_message,
-    (SendMessage,),
-    (
+    operations=(SendMessage,),
+    codes=(
         *CODES_OF_TOPIC_RPCS,
         pb.MESSAGE_CORRUPTED,
         pb.MESSAGE_BODY_EMPTY,

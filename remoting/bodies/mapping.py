@@ -62,8 +62,16 @@ class SegmentBody(Bean):
 
     def segment(self) -> QueuePart:
         """Convert the segment."""
-        place = (self.gen, self.queue_id, self.bname, self.logic_offset)
-        return QueuePart(*place, self.start_offset, self.end_offset, self.time_of_start, self.time_of_end)
+        return QueuePart(
+            self.gen,
+            self.queue_id,
+            self.bname,
+            self.logic_offset,
+            start_offset=self.start_offset,
+            end_offset=self.end_offset,
+            time_of_start=self.time_of_start,
+            time_of_end=self.time_of_end,
+        )
 
 
 @bean
@@ -83,4 +91,6 @@ class MappingBody(Bean):
     def mapping(self) -> QueueMapping:
         """Convert the mapping."""
         queues = {number: [each.segment() for each in parts] for number, parts in self.hosted_queues.items()}
-        return QueueMapping(self.topic, self.total_queues, self.bname, self.epoch, queues, self.scope, self.dirty)
+        return QueueMapping(
+            self.topic, self.total_queues, self.bname, self.epoch, queues=queues, scope=self.scope, dirty=self.dirty
+        )

@@ -298,7 +298,7 @@ def consume_message_directly(
 ) -> ConsumeMessageDirectly:
     """Translate a request to consume a message directly. Offsets and retry counts of the group do not change."""
     return ConsumeMessageDirectly(
-        header.consumer_group, header.client_id, header.msg_id, header.topic, header.ext_fields()
+        header.consumer_group, header.client_id, header.msg_id, header.topic, ext_fields=header.ext_fields()
     )
 
 

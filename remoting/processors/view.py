@@ -118,7 +118,12 @@ def _not_found(call: RemotingCall, error: EngineError) -> bytes:
 def query_message(call: RemotingCall, header: QueryMessageRequestHeader, body: bytes) -> QueryMessage:
     """Translate a query by key. Java clients query unique keys with an end timestamp of 2**63 - 1."""
     return QueryMessage(
-        header.topic, header.key, header.max_num, header.begin_timestamp, header.end_timestamp, header.unique_key
+        header.topic,
+        header.key,
+        header.max_num,
+        header.begin_timestamp,
+        end_timestamp=header.end_timestamp,
+        unique_key=header.unique_key,
     )
 
 
@@ -141,7 +146,9 @@ def _units(call: RemotingCall, result: QueryConsumeQueueResult) -> bytes:
 )
 def query_consume_queue(call: RemotingCall, header: QueryConsumeQueueRequestHeader, body: bytes) -> QueryConsumeQueue:
     """Translate a query of a consume queue. An index without units returns SUCCESS with a remark and no body."""
-    return QueryConsumeQueue(header.topic, header.queue_id, header.index, header.count, header.consumer_group)
+    return QueryConsumeQueue(
+        header.topic, header.queue_id, header.index, header.count, consumer_group=header.consumer_group
+    )
 
 
 def _table(call: RemotingCall, result: RuntimeInfoResult) -> bytes:

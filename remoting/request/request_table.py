@@ -6,6 +6,7 @@ without `rights=` fails at import, so that no code is left unprotected by mistak
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY
 from enum import Enum
 from types import MappingProxyType
 from typing import Any, TypeVar, get_type_hints
@@ -90,6 +91,7 @@ class Processor:
     role: Role
     header: type[Header]
     rights: Rights
+    _: KW_ONLY
     pool: BrokerPool
     body: type[Bean] | None
     translate: Translate

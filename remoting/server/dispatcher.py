@@ -205,7 +205,7 @@ class RemotingDispatcher:
         if ticket is None:
             self.log(f"{channel.channel_id}: response without a request dropped: opaque={opaque}")
         elif self._broker is not None:
-            responded = ClientResponded(ticket, code, remark, header_json.ext_fields(ext) or None, body)
+            responded = ClientResponded(ticket, code, remark, header_json.ext_fields(ext) or None, body=body)
             self._gate.submit(self._broker, EventCall(channel, "ClientResponded"), responded)
 
     def _refuse_denied(self, broker: BrokerNode, channel: RemotingChannel, head: Head, body: bytes) -> bool:

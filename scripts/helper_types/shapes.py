@@ -6,7 +6,7 @@ import json
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -136,6 +136,7 @@ class Field:
     type: Type
     optional: bool
     """True if the field may be null or absent."""
+    _: KW_ONLY
     about: str
 
 
@@ -181,7 +182,9 @@ def _field(wire: str, schema: Mapping[str, Any], optional: bool, about: str) -> 
         nullable = [{**schema, "type": next(each for each in schema["type"] if each != "null")}]
     # A number with a default is never null: it is left out if it is 0.
     is_null = len(nullable) < len(kinds) or (optional and "default" not in schema)
-    return Field(wire, _words(wire), _type(nullable[0], wire), is_null, _ABOUT_JSON.sub("", " ".join(about.split())))
+    return Field(
+        wire, _words(wire), _type(nullable[0], wire), is_null, about=_ABOUT_JSON.sub("", " ".join(about.split()))
+    )
 
 
 def _words(wire: str) -> list[str]:

@@ -1,6 +1,6 @@
 """A mutant: one small change of one file."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from hashlib import sha256
 
 
@@ -17,6 +17,7 @@ class Mutant:
     line: int
     begin: int
     end: int
+    _: KW_ONLY
     operator: str
     old: str
     new: str

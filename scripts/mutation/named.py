@@ -10,7 +10,7 @@ reason = "..."               # a sentence; in the sample `test` instead, the id 
 
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from .mutant import Mutant
@@ -26,6 +26,7 @@ class Named:
     scope: str
     old: str
     new: str
+    _: KW_ONLY
     number: int
     says: str
 

@@ -142,8 +142,20 @@ class _Finder(ast.NodeVisitor):
         end = self._starts[node.end_lineno - 1] + node.end_col_offset
         old = self._source[begin:end].decode()
         if old != new:
-            place = ".".join(self._scope), self._function
-            self.found.append(Mutant(self._file, node.lineno, begin, end, operator, old, new, *place))
+            scope = ".".join(self._scope)
+            self.found.append(
+                Mutant(
+                    self._file,
+                    node.lineno,
+                    begin,
+                    end,
+                    operator=operator,
+                    old=old,
+                    new=new,
+                    scope=scope,
+                    function=self._function,
+                )
+            )
 
     # Operators: yield the name, the node, and the text that replaces it.
 

@@ -7,7 +7,7 @@ run in names, has all events with the same `run_id`.
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields
 from enum import StrEnum
 from typing import IO, Any
 
@@ -97,6 +97,7 @@ class Event:
     kind: Kind
     topic: str
     message_id: str | None = None
+    _: KW_ONLY
     group: str | None = None
     seq: int | None = None
     run_id: str = ""

@@ -49,7 +49,7 @@ class Named:
             kind,
             self.topic,
             self.message_id,
-            group,
+            group=group,
             message_group=get(props.SHARDING_KEY),
             keys=get(props.KEYS),
             tags=get(props.TAGS),

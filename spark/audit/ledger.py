@@ -6,7 +6,7 @@ The verdicts follow from the facts by `rules.py`, as in the Spark job.
 import operator
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from .events import (
     HOLDS,
@@ -35,6 +35,7 @@ class Account:
     topic: str
     group: str
     message_id: str
+    _: KW_ONLY
     key: str | None
     facts: Facts
     events: Sequence[Event]
@@ -166,6 +167,7 @@ class _State:
     settled: bool = False
     deliveries: int = 0
     duplicates: int = 0
+    _: KW_ONLY
     redeliveries: int = 0
     first_us: int = 0
 
@@ -213,7 +215,7 @@ def _account(
     )
     topic, group, message_id = account_id
     message_key = _least(life, "message_group") or _least(life, "keys")
-    return Account(run_id, topic, group, message_id, message_key, facts, life)
+    return Account(run_id, topic, group, message_id, key=message_key, facts=facts, events=life)
 
 
 def _least(life: Iterable[Event], name: str) -> str | None:

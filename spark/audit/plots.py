@@ -4,7 +4,7 @@ The template of the page draws them as SVG.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 
 from .rules import FAILURES, VERDICTS
@@ -22,6 +22,7 @@ class Bar:
     x: float
     y: float
     width: float
+    _: KW_ONLY
     height: float
 
 
@@ -51,6 +52,7 @@ class Plot:
     height: int = HEIGHT
     axis: int | None = None
     groups: list[Group] = field(default_factory=list)
+    _: KW_ONLY
     labels: list[Label] = field(default_factory=list)
     width: int = WIDTH
     left: int = LEFT
@@ -123,7 +125,7 @@ def _share(line: Line) -> Plot:
         count = line.verdicts[verdict]
         length = max(2.0, (WIDTH - 300) * count / line.messages)
         kind = "failure" if verdict in FAILURES else "other"
-        plot.groups.append(Group("", [Bar(kind, 120, 18 * row + 3, length, 12)]))
+        plot.groups.append(Group("", [Bar(kind, 120, 18 * row + 3, length, height=12)]))
         plot.labels.append(Label(110, 18 * row + 13, verdict, "end"))
         said = f"{count} ({100 * count / line.messages:.3g} %)"
         plot.labels.append(Label(126 + length, 18 * row + 13, said, "start"))
@@ -143,4 +145,4 @@ def _scaled(title: str, highest: int) -> Plot:
 def _bar(x: float, width: float, share: float, kind: str) -> Bar:
     """Return a bar on the axis of a scaled plot, `share` of its height."""
     height = (HEIGHT - BOTTOM - 6) * share
-    return Bar(kind, x, HEIGHT - BOTTOM - height, max(width, 1), height)
+    return Bar(kind, x, HEIGHT - BOTTOM - height, max(width, 1), height=height)

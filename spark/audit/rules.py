@@ -5,7 +5,7 @@ the verdicts from the facts. `docs/audit.md` explains the same rules.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from .events import OPEN_US
@@ -55,6 +55,7 @@ class Facts:
     failed_sends: Any
     recalls: Any
     skips: Any
+    _: KW_ONLY
     deliveries: Any
     duplicates: Any
     redeliveries: Any

@@ -1,7 +1,7 @@
 """The sums of an audit: small enough for a page, regardless of the size of the journal."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -30,6 +30,7 @@ class Line:
     group: str
     key: str | None
     messages: int
+    _: KW_ONLY
     deliveries: int
     verdicts: dict[str, int]
     latencies_us: Sequence[int] | None
@@ -53,6 +54,7 @@ class Finding:
     topic: str
     group: str
     key: str | None
+    _: KW_ONLY
     message_id: str
     verdicts: Sequence[str]
     deliveries: int
@@ -70,6 +72,7 @@ class Summary:
     topics: dict[str, dict[str, int]]
     """Message events, by topic and kind."""
     lines: Sequence[Line]
+    _: KW_ONLY
     keys: Sequence[Line]
     """The keys with the most failures."""
     moments: Sequence[Moment]
@@ -209,12 +212,12 @@ def _findings(accounts: DataFrame, limit: int) -> list[Finding]:
             row["topic"],
             row["group"],
             row["key"],
-            row["id"],
-            row[FLAGS],
-            row["deliveries"],
-            row["acks"],
-            row["visible_us"] if row["visible_moment"] >= 0 else None,
-            row["first_us"] if row["deliveries"] else None,
+            message_id=row["id"],
+            verdicts=row[FLAGS],
+            deliveries=row["deliveries"],
+            acks=row["acks"],
+            visible_us=row["visible_us"] if row["visible_moment"] >= 0 else None,
+            first_us=row["first_us"] if row["deliveries"] else None,
         )
         for row in rows
     ]

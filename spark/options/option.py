@@ -7,7 +7,7 @@ page of options are derived from it.
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
+from dataclasses import KW_ONLY, MISSING, Field, dataclass, field, fields
 from typing import Any, TypeVar
 
 from rocketmq_testkit.emulator.kernel.masking import MASK, masked
@@ -40,6 +40,7 @@ class Declared:
     form: Form
     doc: str
     default: Any
+    _: KW_ONLY
     aliases: tuple[str, ...] = ()
     secret: bool = False
 
@@ -66,7 +67,7 @@ def option(
     name: str, form: Form, default: Any, doc: str, *, aliases: tuple[str, ...] = (), secret: bool = False
 ) -> Any:
     """Declare an option as a field of a class of options."""
-    declared = Declared(name, form, doc, default, aliases, secret)
+    declared = Declared(name, form, doc, default, aliases=aliases, secret=secret)
     metadata = {"option": declared}
     if default is REQUIRED:
         return field(metadata=metadata, repr=not secret)

@@ -4,7 +4,7 @@ Spark applies all filters again, so each may be used partially.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -33,6 +33,7 @@ class Pushed:
     low: int = 0
     high: int = 1 << 62
     since_ms: int | None = None
+    _: KW_ONLY
     until_ms: int | None = None
     tags: frozenset[str] | None = None
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from difflib import get_close_matches
 from itertools import repeat
 from typing import Any
@@ -73,6 +73,7 @@ class Outgoing:
     body: bytes
     properties: str
     queue_selection: QueueSelection | None
+    _: KW_ONLY
     delayed: bool
     ordered: bool
     uniq_key: str
@@ -146,7 +147,15 @@ class RowReader:
             assert body is not None
             uniq_key = next(ids)
             made.append(
-                Outgoing(topic, body, f"{stamps}{self._seq}{_ID}{uniq_key}{_WAIT}", None, False, False, uniq_key)
+                Outgoing(
+                    topic,
+                    body,
+                    f"{stamps}{self._seq}{_ID}{uniq_key}{_WAIT}",
+                    None,
+                    delayed=False,
+                    ordered=False,
+                    uniq_key=uniq_key,
+                )
             )
             self._seq += 1
         return made
@@ -200,7 +209,9 @@ class RowReader:
         if flag is not None and not -FLAG_LIMIT <= flag < FLAG_LIMIT:
             raise self._bad(f"flag is {flag}; it can be {-FLAG_LIMIT} to {FLAG_LIMIT - 1}")
         assert topic is not None  # a checked topic is not None
-        return Outgoing(topic, body, text, queue_selection, delayed, ordered, uniq_key, flag or 0)
+        return Outgoing(
+            topic, body, text, queue_selection, delayed=delayed, ordered=ordered, uniq_key=uniq_key, flag=flag or 0
+        )
 
     def _delay(self, found: dict[str, str], level: int | None, at: int | None) -> None:
         if level is not None and not 0 <= level <= DELAY_LEVEL_MAX:

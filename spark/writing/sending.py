@@ -8,7 +8,7 @@ twice. Source: DefaultMQProducerImpl, SendMessageProcessor (5.3.3).
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message import properties as props
@@ -75,6 +75,7 @@ class _Request:
     ordered: bool
     messages: list[Outgoing] = field(default_factory=list)
     bytes: int = 0
+    _: KW_ONLY
     attempts: int = 0
     client: RemotingClient | None = None
     """The connection of the request; another connection to the same broker cannot receive its response."""

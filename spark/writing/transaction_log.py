@@ -7,7 +7,7 @@ remaining messages. The folder belongs to the query and is below `txnLogPath`, w
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from pathlib import Path
 
 from ..errors import RocketMQError
@@ -24,6 +24,7 @@ class Half:
     topic: str
     table_offset: int
     log_offset: int
+    _: KW_ONLY
     uniq_key: str
 
 

@@ -117,7 +117,7 @@ def half_message(queue: MessageQueue, message: Outgoing, response: RemotingComma
     position = records.physical_offset_of(fields.get("msgId", ""))
     if position is None or "queueOffset" not in fields:
         raise SendError(f"{queue} acknowledged a half message without its position: {fields}")
-    return Half(queue.broker, queue.topic, int(fields["queueOffset"]), position, message.uniq_key)
+    return Half(queue.broker, queue.topic, int(fields["queueOffset"]), position, uniq_key=message.uniq_key)
 
 
 def end_transactions(cluster: Cluster, options: SinkOptions, halves: Sequence[Half], verdict: int) -> None:

@@ -247,7 +247,7 @@ def test_an_offset_reset_unblocks_an_ordered_queue(e: ProtocolClient) -> None:
     """An offset reset unblocks an ordered queue, and the group reads from the new offset."""
     ordered(e, 4)
     e.take(order=True, invisible_ms=60_000)
-    e.engine.execute(e.broker, ResetOffset("G", "T", 0, 0, 2))
+    e.engine.execute(e.broker, ResetOffset("G", "T", 0, 0, offset=2))
     assert e.bodies(order=True) == [b"2", b"3"]
 
 

@@ -479,7 +479,7 @@ def test_a_grpc_consumers_settings_contain_the_retry_intervals_of_its_group(
 @through("grpc")
 def test_a_grpc_consumers_settings_contain_the_exponential_retry_policy(e: GrpcProtocolClient) -> None:
     e.topic()
-    e.group(retry_policy=RetryPolicy("EXPONENTIAL", None, 2_000, 60_000, 3))
+    e.group(retry_policy=RetryPolicy("EXPONENTIAL", None, 2_000, 60_000, multiplier=3))
     backoff = e.settings().backoff_policy
     exponential = backoff.exponential_backoff
     assert backoff.max_attempts == 17

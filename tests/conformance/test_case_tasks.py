@@ -61,7 +61,7 @@ class Lines:
                 raise ValueError("too slow")
 
         mark = remoting_case("BrokerStartup", settings=settings, alone=not tidy, tidy=tidy)(run).__rocketmq_case__  # type: ignore[attr-defined]  # put there by the decorator
-        return Case("own", name, "A broker is there.", mark, run)
+        return Case("own", name, "A broker is there.", mark, run=run)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ ENTRY = {"reason": "ours", "seen": [["sent", {"code": 17}]]}
 
 def outcome(verdict: Verdict, notes: list[tuple[str, object]] | None = None, reason: str = "") -> Outcome:
     """Return the outcome of a case with a user's broker."""
-    return Outcome("send.x", "mine", verdict, 0.1, SEEN if notes is None else notes, reason=reason)
+    return Outcome("send.x", "mine", verdict, 0.1, notes=SEEN if notes is None else notes, reason=reason)
 
 
 @pytest.mark.parametrize(
@@ -51,15 +51,15 @@ def test_an_entry_accepts_exactly_one_deviation_of_its_case(
 def test_recording_keeps_reasons_and_entries_of_cases_that_did_not_run() -> None:
     """Recording keeps reasons and entries of cases that did not run, and removes an entry whose case is as recorded."""
     known = Expected({"send.x": ENTRY, "send.y": ENTRY, "send.z": ENTRY})
-    fixed = Outcome("send.z", "mine", Verdict.SAME, 0.1, SEEN)
-    failed = Outcome("send.w", "mine", Verdict.ERROR, 0.1, [], reason="TypeError: x")
+    fixed = Outcome("send.z", "mine", Verdict.SAME, 0.1, notes=SEEN)
+    failed = Outcome("send.w", "mine", Verdict.ERROR, 0.1, notes=[], reason="TypeError: x")
 
     changed = known.put([outcome(Verdict.DIFFERS, [("sent", {"code": 1})]), fixed, failed], "2026-01-31")
 
     assert changed.judge(outcome(Verdict.DIFFERS, [("sent", {"code": 1})])).reason == "ours"
     assert changed.judge(fixed).verdict is Verdict.SAME
     assert changed.judge(failed).reason == "recorded on 2026-01-31 (TypeError: x)"
-    assert changed.judge(Outcome("send.y", "mine", Verdict.DIFFERS, 0.1, SEEN)).verdict is Verdict.DELIBERATE
+    assert changed.judge(Outcome("send.y", "mine", Verdict.DIFFERS, 0.1, notes=SEEN)).verdict is Verdict.DELIBERATE
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from rocketmq_testkit.emulator.faults.fault import IN_PYTHON, KINDS
 from rocketmq_testkit.emulator.faults.rule_form import read_rule, written_rule
 
 ROOT = Path(__file__).resolve().parents[2]
-SENT = Reaction("no error", "at once", 2, "other broker", 2, [2])
+SENT = Reaction("no error", "at once", 2, "other broker", stored=2, deliveries=[2])
 
 
 def test_each_kind_of_fault_has_exactly_one_situation() -> None:

@@ -34,7 +34,7 @@ SCENARIOS = all_scenarios()
 TAKES_PART = [(each, recorded_sdks(each, RECORDS)) for each in SCENARIOS]
 DRAWN = drawn(TAKES_PART)
 PAIRS = [each.id_with(sdk) for each, sdks in TAKES_PART for sdk in sdks]
-EMPTY = MatrixRecord("", "", {}, {}, {})
+EMPTY = MatrixRecord("", "", {}, {}, sdks={})
 
 
 def protocols(sdks: list[str]) -> set[str]:

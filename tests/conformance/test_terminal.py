@@ -14,7 +14,14 @@ from rocketmq_testkit.conformance.report.terminal import Terminal, builds_shown
 from rocketmq_testkit.conformance.runner.run import Run
 
 GOOD = Outcome("send.good", "emulator", Verdict.SAME, 0.1)
-BAD = Outcome("send.bad", "emulator", Verdict.DIFFERS, 2.0, [("sent", 1)], Record("5.3.3", "2026-01-31", [("sent", 0)]))
+BAD = Outcome(
+    "send.bad",
+    "emulator",
+    Verdict.DIFFERS,
+    2.0,
+    notes=[("sent", 1)],
+    record=Record("5.3.3", "2026-01-31", [("sent", 0)]),
+)
 
 
 class Screen(io.StringIO):

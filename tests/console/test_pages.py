@@ -54,7 +54,15 @@ def _sums() -> Summary:
 
     def line(messages: int, key: str | None, failures: int) -> Line:
         counts = dict.fromkeys(VERDICTS, 0) | {failure: failures}
-        return Line(HOSTILE, "warehouse", key, messages, messages, counts, [1500, 2_500_000, 7_200_000_000])
+        return Line(
+            HOSTILE,
+            "warehouse",
+            key,
+            messages,
+            deliveries=messages,
+            verdicts=counts,
+            latencies_us=[1500, 2_500_000, 7_200_000_000],
+        )
 
     return Summary(
         events=2000,
@@ -65,7 +73,20 @@ def _sums() -> Summary:
         moments=[Moment(start_us + second * 1_000_000, 4 + second % 3, 2, second % 2) for second in range(60)],
         width_us=1_000_000,
         delays={3: 1, 5: 4, 9: 2},
-        findings=[Finding("run", HOSTILE, "warehouse", None, HOSTILE, [failure], 1, 0, start_us, None)],
+        findings=[
+            Finding(
+                "run",
+                HOSTILE,
+                "warehouse",
+                None,
+                message_id=HOSTILE,
+                verdicts=[failure],
+                deliveries=1,
+                acks=0,
+                visible_us=start_us,
+                first_us=None,
+            )
+        ],
     )
 
 

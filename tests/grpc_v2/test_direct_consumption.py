@@ -26,7 +26,7 @@ def submit(world: GrpcWorld, operation: Operation) -> DirectCall:
 
 def consume_directly(world: GrpcWorld, message: str, client: str = "c") -> DirectCall:
     """Submit a direct consumption of a message by a client of group G."""
-    return submit(world, ConsumeMessageDirectly("G", client, message, "T", {}))
+    return submit(world, ConsumeMessageDirectly("G", client, message, "T", ext_fields={}))
 
 
 def verify_commands(stream: Stream) -> list[sv.VerifyMessageCommand]:

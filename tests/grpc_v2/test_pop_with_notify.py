@@ -40,7 +40,7 @@ def test_receives_within_the_threshold_wait_for_notifications_the_others_in_pops
     world = notifying(threshold)
     waiting = polls(world, 5)
     assert waiting_pops(world) == pops
-    assert metrics(world) == ReceiveMetrics(5, 5, 0, 5 - pops, 0, 5)
+    assert metrics(world) == ReceiveMetrics(5, 5, 0, 5 - pops, notified=0, pops_in_progress=5)
     for number in range(5):
         world.store(b"%d" % number, queue=number % 2)
     assert sorted(body for received in waiting for body in received.bodies) == [b"0", b"1", b"2", b"3", b"4"]
@@ -81,7 +81,7 @@ def test_a_stored_message_is_found_by_the_first_pop_without_a_notification() -> 
         world.store(b"x")
         (received,) = polls(world, 1)
         assert received.bodies == [b"x"]
-        assert metrics(world) == ReceiveMetrics(1, 0, 1, 0, 0, 0)
+        assert metrics(world) == ReceiveMetrics(1, 0, 1, 0, notified=0, pops_in_progress=0)
 
 
 def test_a_receive_of_an_unknown_topic_is_not_counted_as_in_flight() -> None:
@@ -91,7 +91,7 @@ def test_a_receive_of_an_unknown_topic_is_not_counted_as_in_flight() -> None:
     assert metrics(world) == ReceiveMetrics()
     waiting, full = polls(world, 2)
     assert (waiting.call.sent, full.status.code, full.status.message) == ([], 42900, "polling full")
-    assert metrics(world) == ReceiveMetrics(2, 1, 0, 2, 0, 1)
+    assert metrics(world) == ReceiveMetrics(2, 1, 0, 2, notified=0, pops_in_progress=1)
 
 
 def test_a_notification_is_followed_by_a_pop_at_once() -> None:
@@ -102,7 +102,7 @@ def test_a_notification_is_followed_by_a_pop_at_once() -> None:
     world.store(b"x")
     assert received.bodies == [b"x"]
     assert received.responses[-1].delivery_timestamp.ToMilliseconds() == world.now_ms
-    assert metrics(world) == ReceiveMetrics(1, 1, 0, 1, 1, 0)
+    assert metrics(world) == ReceiveMetrics(1, 1, 0, 1, notified=1, pops_in_progress=0)
 
 
 def test_a_poll_without_notifications_ends_empty_at_its_deadline() -> None:
@@ -129,7 +129,7 @@ def test_notifications_about_other_tags_do_not_shorten_the_wait() -> None:
     assert received.call.sent == []
     world.advance(1)
     assert received.status.code == 40401
-    assert metrics(world) == ReceiveMetrics(1, 1, 0, 1, 4, 0)
+    assert metrics(world) == ReceiveMetrics(1, 1, 0, 1, notified=4, pops_in_progress=0)
 
 
 def test_a_message_behind_many_others_is_found_at_once() -> None:

@@ -202,7 +202,7 @@ def test_rules_delay_and_drop_the_result_of_a_direct_consumption(world: GrpcWorl
     outcomes: list[Any] = []
     for _ in range(2):
         asked = world.engine.submit(
-            world.broker, ConsumeMessageDirectly("G", "consumer-1", stored.msg_id, "T", {}), DirectChannel()
+            world.broker, ConsumeMessageDirectly("G", "consumer-1", stored.msg_id, "T", ext_fields={}), DirectChannel()
         )
         result = sv.VerifyMessageResult(nonce=stream.commands[-1].verify_message_command.nonce)
         stream.send(sv.TelemetryCommand(status=pb.Status(code=pb.OK), verify_message_result=result))

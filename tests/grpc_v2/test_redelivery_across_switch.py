@@ -1,6 +1,6 @@
 """popWithNotifyThreshold with redeliveries to groups with tags, within the threshold and above it."""
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from itertools import count
 from random import Random
 
@@ -58,6 +58,7 @@ class Group:
     expression: str
     clients: list[Client]
     open: dict[int, Received] = field(default_factory=dict)
+    _: KW_ONLY
     copies: dict[bytes, Copy] = field(default_factory=dict)
 
     def wants(self, tag: str) -> bool:

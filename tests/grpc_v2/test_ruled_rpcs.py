@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import count, islice
 from typing import Any
 
@@ -162,6 +162,7 @@ class Row:
     valid: Callable[[Clients], Message]
     refused: Message
     code: int
+    _: KW_ONLY
     client: str = "consumer"
     refused_client: str | None = None
 

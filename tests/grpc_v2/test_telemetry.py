@@ -89,7 +89,11 @@ def test_a_client_of_an_ordered_group_gets_fifo_true(world: GrpcWorld) -> None:
 @pytest.mark.parametrize(
     ("fields", "attempts", "delays_s"),
     [
-        ({"retry_max_times": 3, "retry_policy": RetryPolicy("EXPONENTIAL", None, 2_000, 60_000, 3)}, 4, (2, 60, 3)),
+        (
+            {"retry_max_times": 3, "retry_policy": RetryPolicy("EXPONENTIAL", None, 2_000, 60_000, multiplier=3)},
+            4,
+            (2, 60, 3),
+        ),
         ({"retry_max_times": 2, "retry_policy": RetryPolicy("CUSTOMIZED", [1_000, 2_000])}, 3, [1, 2]),
         ({"retry_max_times": 0}, 1, LEVELS_S),
     ],

@@ -142,7 +142,10 @@ def test_each_file_with_one_mutant_compiles() -> None:
 
 def some(file: str, number: int) -> list[Mutant]:
     """Return mutants of one operator."""
-    return [Mutant(file, at, at, at + 1, "constant", "1", "2", f"f{at}", "f") for at in range(number)]
+    return [
+        Mutant(file, at, at, at + 1, operator="constant", old="1", new="2", scope=f"f{at}", function="f")
+        for at in range(number)
+    ]
 
 
 def test_a_seed_determines_the_sample() -> None:
@@ -192,9 +195,9 @@ def test_tests_are_chosen_by_the_functions_that_they_call(tmp_path: Path) -> Non
     tests.add(found, tests.missing)
     tests = CallMap(tmp_path, tmp_path / "map.json", ["tests"])
     assert tests.missing == []
-    called = Mutant("emulator/log.py", 1, 0, 1, "constant", "1", "2", "f", "f")
-    imported = Mutant("emulator/log.py", 1, 0, 1, "constant", "1", "2", "", "")
-    nobody = Mutant("emulator/log.py", 1, 0, 1, "constant", "1", "2", "h", "h")
+    called = Mutant("emulator/log.py", 1, 0, 1, operator="constant", old="1", new="2", scope="f", function="f")
+    imported = Mutant("emulator/log.py", 1, 0, 1, operator="constant", old="1", new="2", scope="", function="")
+    nobody = Mutant("emulator/log.py", 1, 0, 1, operator="constant", old="1", new="2", scope="h", function="h")
     assert tests.of(called) == [names[0], names[1], names[2]]
     assert tests.of(imported) == names
     assert tests.of(nobody) == names

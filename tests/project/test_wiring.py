@@ -7,7 +7,7 @@ in the sources. Objects that the same function has just created, and classes of 
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
 import floors
@@ -49,6 +49,7 @@ class House:
     """Names of classes that are not values."""
     values: set[str] = field(default_factory=set)
     function_attributes: set[str] = field(default_factory=set)
+    _: KW_ONLY
     containers: set[str] = field(default_factory=set)
     """Names of attributes whose type is a container."""
     function_containers: set[str] = field(default_factory=set)

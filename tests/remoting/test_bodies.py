@@ -127,7 +127,7 @@ def test_a_group_configuration_is_written_and_read_back_equal() -> None:
     for policy in (
         RetryPolicy(),
         RetryPolicy(next_ms=[1000, 5000]),
-        RetryPolicy("EXPONENTIAL", None, 100, 9000, 3),
+        RetryPolicy("EXPONENTIAL", None, 100, 9000, multiplier=3),
     ):
         config = GroupConfig("G", consume_enable=False, retry_max_times=3, retry_policy=policy, attributes={"a": "b"})
         assert group.config(GroupConfigBody.read(group.config_members(config))) == config
@@ -142,7 +142,7 @@ def test_a_group_configuration_with_only_a_name_has_upstreams_defaults() -> None
 
 def test_a_topic_configuration_is_written_and_read_back_equal() -> None:
     """A written topic configuration is read back equal. In a request, attributes are changes, each with a sign."""
-    config = TopicConfig("T", 3, 4, 6, "MULTI_TAG", 1, True)
+    config = TopicConfig("T", 3, 4, 6, topic_filter_type="MULTI_TAG", topic_sys_flag=1, order=True)
     members = {**topic.config_members(config), "attributes": {"+message.type": "FIFO", "-x": None}}
     body = TopicConfigBody.read(members)
     assert (body.config(), body.attributes) == (config, {"+message.type": "FIFO"})
@@ -194,7 +194,9 @@ def response_for(
     return peer.ask(code, ext, more.pop("body", b""), **more)
 
 
-ROUTE = RouteResult([BrokerMember("DefaultCluster", "broker-a", [0, 1])], [QueueRoute("broker-a", 4, 8, 6, 0)])
+ROUTE = RouteResult(
+    [BrokerMember("DefaultCluster", "broker-a", [0, 1])], [QueueRoute("broker-a", 4, 8, 6, topic_sys_flag=0)]
+)
 
 
 @pytest.mark.parametrize(
@@ -257,13 +259,13 @@ def test_cluster_information_has_unquoted_broker_ids() -> None:
 
 def test_a_consumer_connection_list_has_the_subscriptions_of_the_heartbeat() -> None:
     beat = client.heartbeat(HeartbeatBody.read(FULL_HEARTBEAT), "CPP", 63)
-    connection = ClientConnection("c@1", ("10.0.0.7", 5), "CPP", 63, 0)
+    connection = ClientConnection("c@1", ("10.0.0.7", 5), "CPP", 63, last_update_ms=0)
     result = ConsumerConnectionResult(
         [connection],
         {"T": beat.consumers[0].subscriptions[0]},
         "CONSUME_POP",
         "BROADCASTING",
-        "CONSUME_FROM_FIRST_OFFSET",
+        consume_from_where="CONSUME_FROM_FIRST_OFFSET",
     )
     response = response_for(
         GetConsumerConnectionList, result, RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": "G"}
@@ -321,7 +323,7 @@ def test_an_offset_reset_without_a_queue_id_ignores_the_offset() -> None:
     base = {"group": "G", "topic": "T", "timestamp": "-1", "isForce": "true", "offset": "7"}
     for queue_id, offset in (("-1", None), ("2", 7)):
         peer.exchange(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {**base, "queueId": queue_id})
-        assert node.operations.pop() == ResetOffset("G", "T", -1, int(queue_id), offset, True)
+        assert node.operations.pop() == ResetOffset("G", "T", -1, int(queue_id), offset=offset, force=True)
 
 
 def test_an_acl_without_policies_is_rejected() -> None:

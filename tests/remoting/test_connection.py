@@ -225,7 +225,16 @@ class TestPushes:
     def test_a_transaction_check_is_sent_as_oneway_code_39_with_the_record(self) -> None:
         peer = recording()[0].peer()
         peer.channel.push(
-            CheckTransactionState(b"record", "RMQ_SYS_TRANS_HALF_TOPIC", 7, 57026, "U1", "U1", "7F00", "broker-a")
+            CheckTransactionState(
+                b"record",
+                "RMQ_SYS_TRANS_HALF_TOPIC",
+                7,
+                57026,
+                msg_id="U1",
+                transaction_id="U1",
+                offset_msg_id="7F00",
+                broker_name="broker-a",
+            )
         )
         (push,) = peer.received()
         assert (push.code, push.flag, push.body) == (39, ONEWAY, b"record")
@@ -248,7 +257,17 @@ class TestPushes:
         peer = port.peer()
         peer.channel.push(
             PushReplyMessage(
-                "PG", "DefaultCluster_REPLY_TOPIC", 0, b"pong", "a\x01b\x02", 0, 0, 5, ("127.0.0.1", 1), ("::1", 2), 6
+                "PG",
+                "DefaultCluster_REPLY_TOPIC",
+                0,
+                b"pong",
+                properties="a\x01b\x02",
+                sys_flag=0,
+                flag=0,
+                born_timestamp=5,
+                born_host=("127.0.0.1", 1),
+                store_host=("::1", 2),
+                store_timestamp=6,
             )
         )
         (push,) = peer.received()

@@ -180,7 +180,10 @@ def test_a_lock_and_an_unlock_have_the_queues_of_the_json_body() -> None:
 def test_mqadmin_creates_a_topic_and_a_group() -> None:
     """Attributes of a topic that mqadmin creates keep their signs."""
     created = operation_of(RequestCode.UPDATE_AND_CREATE_TOPIC, "java 5.3.3")
-    assert created == CreateTopic(TopicConfig("AdmFifo", 3, 3, 6, "SINGLE_TAG", 0, False), {"+message.type": "FIFO"})
+    assert created == CreateTopic(
+        TopicConfig("AdmFifo", 3, 3, 6, topic_filter_type="SINGLE_TAG", topic_sys_flag=0, order=False),
+        {"+message.type": "FIFO"},
+    )
     group = operation_of(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, "java 5.3.3").config
     assert (group.group_name, group.consume_broadcast_enable, group.consume_message_orderly) == (
         "AdmGroup",
@@ -192,7 +195,7 @@ def test_mqadmin_creates_a_topic_and_a_group() -> None:
 
 def test_a_reset_of_mqadmin_without_a_queue_id_has_no_offset() -> None:
     assert operation_of(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, "java 5.3.3") == ResetOffset(
-        "G-adm", "adm", 0, -1, None, True
+        "G-adm", "adm", 0, -1, offset=None, force=True
     )
 
 

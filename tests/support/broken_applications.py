@@ -5,7 +5,7 @@ Every application uses unmodified SDKs and the topic and group of its scene.
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from acl_keys import ACL_KEYS
@@ -52,6 +52,7 @@ class Application:
     mistake: str
     run: Run
     verdict: str
+    _: KW_ONLY
     values: tuple[str, ...]
 
     def investigate(self, scene: Scene) -> Clue:
@@ -78,7 +79,7 @@ def broken(verdict: Reason | WarningKind | str, *values: str) -> Callable[[Run],
 
     def add(run: Run) -> Run:
         name = getattr(run, "__name__", "")
-        APPLICATIONS[name] = Application(name, (run.__doc__ or "").strip(), run, str(verdict), values)
+        APPLICATIONS[name] = Application(name, (run.__doc__ or "").strip(), run, str(verdict), values=values)
         return run
 
     return add

@@ -117,7 +117,7 @@ class ClientRequests(ABC, Generic[E]):
         """Request a direct consumption by the broker's id of a message of `T`."""
         fields = {"consumerGroup": group, "clientId": client, "msgId": message_id, "topic": "T"}
         code = RequestCode.CONSUME_MESSAGE_DIRECTLY
-        return self._ask(ConsumeMessageDirectly(group, client, message_id, "T", {}), request(code, fields))
+        return self._ask(ConsumeMessageDirectly(group, client, message_id, "T", ext_fields={}), request(code, fields))
 
     def running_info(self, client: str, group: str = "G") -> AdminRequest:
         """Request the running info of a client, with its stacks."""

@@ -242,7 +242,7 @@ class EngineProtocolClient(BrokerProtocolClient):
     def assignments(
         self, client: str, strategy: str = "AVG", model: str = "CLUSTERING", *, group: str = "G", topic: str = "T"
     ) -> list[tuple[str, int, str]] | None:
-        outcome = self._ask(QueryAssignment(topic, group, client, strategy, model))
+        outcome = self._ask(QueryAssignment(topic, group, client, strategy, message_model=model))
         assert isinstance(outcome, AssignmentResult)
         if outcome.assignments is None:
             return None
@@ -280,8 +280,15 @@ class EngineWaiting:
             return Sent(False, outcome.code, outcome.remark or "")
         assert isinstance(outcome, SendResult), outcome
         handle, unique = outcome.recall_handle or "", outcome.transaction_id or ""
-        stored = outcome.queue_offset, outcome.physical_offset
-        return Sent(outcome.code == 0, outcome.code, "", unique, *stored, handle)
+        return Sent(
+            outcome.code == 0,
+            outcome.code,
+            "",
+            unique,
+            offset=outcome.queue_offset,
+            place=outcome.physical_offset,
+            recall=handle,
+        )
 
     @property
     def response(self) -> Answer | None:
@@ -331,17 +338,17 @@ def _taken(record: bytes, handle: str, again: int = 0, queue_id: int = 0, *, que
         handle,
         attempt,
         queue_id,
-        queue_offset,
-        known.get("UNIQ_KEY", ""),
-        known.get("TAGS", ""),
-        keys,
-        found.physical_offset,
+        offset=queue_offset,
+        message_id=known.get("UNIQ_KEY", ""),
+        tag=known.get("TAGS", ""),
+        keys=keys,
+        place=found.physical_offset,
     )
 
 
 def _transaction_check(check: CheckTransactionState) -> TransactionCheck:
     record = decode(check.record)
-    sent = Sent(True, 0, "", check.transaction_id, check.tran_state_table_offset, check.commit_log_offset)
+    sent = Sent(True, 0, "", check.transaction_id, offset=check.tran_state_table_offset, place=check.commit_log_offset)
     return TransactionCheck(record.body, int(record.property_map()["TRANSACTION_CHECK_TIMES"]), sent)
 
 

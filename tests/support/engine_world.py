@@ -157,7 +157,9 @@ class World:
             SubscriptionData(topic, expression, sub_version=version) for topic, expression in (topics or {}).items()
         ]
         data = ConsumerData(group, message_model=model, subscriptions=subscriptions)
-        return self.engine.submit(self.broker, Heartbeat(client_id, [], [data], fingerprint, without_sub), channel)
+        return self.engine.submit(
+            self.broker, Heartbeat(client_id, [], [data], fingerprint, without_sub=without_sub), channel
+        )
 
 
 def refused(call: DirectCall) -> EngineError:

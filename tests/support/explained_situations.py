@@ -5,7 +5,7 @@ unless a situation sets other times.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 from fake_inspection import FakeHistory, FakeInspection
@@ -44,8 +44,10 @@ from rocketmq_testkit.emulator.inspection.topics import TopicView
 GROUP, C1, C2, P1 = "billing", "c1@10.0.0.5", "c2@10.0.0.6", "p1@10.0.0.7"
 COPY = copy_of(CopyState.STORED, "orders", 0, queue=3, offset=4)
 RETRY = copy_of(CopyState.RETRY, "%RETRY%billing_orders", 20_000, group=GROUP, retry=2)
-ORDERS = TopicView("orders", "NORMAL", 6, ("broker-a",), ("DefaultCluster",), 4, False, False)
-BROKER = BrokerView("broker-a", 0, "DefaultCluster", True, None, 6)
+ORDERS = TopicView(
+    "orders", "NORMAL", 6, ("broker-a",), clusters=("DefaultCluster",), queues=4, compacted=False, system=False
+)
+BROKER = BrokerView("broker-a", 0, "DefaultCluster", True, unreachable=None, permission=6)
 NOW_MS = NOON_MS + 31_000
 
 
@@ -57,6 +59,7 @@ class Situation:
     past: FakeHistory
     message: MessageWithCopies | None
     group: str | None = GROUP
+    _: KW_ONLY
     topic: str | None = None
     place: Place | None = None
     now_ms: int = NOW_MS
@@ -68,12 +71,14 @@ class Situation:
 
 
 def progress(position: int, committed: int | None = None, in_flight: int = 0) -> ProgressView:
-    return ProgressView(position if committed is None else committed, None, position, 0, in_flight, 0, position)
+    return ProgressView(
+        position if committed is None else committed, None, position, 0, in_flight=in_flight, lag=0, passed=position
+    )
 
 
 def queue(position: int | None, topic: str = "orders", queue_id: int = 3, in_flight: int = 0) -> QueueView:
     groups = {} if position is None else {GROUP: progress(position, None, in_flight)}
-    return QueueView("broker-a", topic, queue_id, 0, 9, True, groups)
+    return QueueView("broker-a", topic, queue_id, 0, end=9, readable=True, groups=groups)
 
 
 def group(*members: MemberView, **fields: Any) -> GroupView:
@@ -108,24 +113,36 @@ def events(*found: RecordedEvent, copy: CopyView = COPY) -> dict[tuple[str, str,
 
 def receipt(copy: CopyView = COPY, *, until_ms: int | None = 60_000, **fields: Any) -> ReceiptView:
     until = None if until_ms is None else NOON_MS + until_ms
-    found = ReceiptView(GROUP, copy.place, f"channel of {C1}", NOON_MS + 30_000, until, 1, "log", returned=False)
+    found = ReceiptView(
+        GROUP, copy.place, f"channel of {C1}", NOON_MS + 30_000, until_ms=until, attempt=1, table="log", returned=False
+    )
     return replace(found, **fields)
 
 
 def assigned(client: str | None, requested_ms: int | None = None, queue_id: int = 3) -> AssignmentView:
     requested = None if requested_ms is None else NOON_MS + requested_ms
-    return AssignmentView(GROUP, "broker-a", "orders", queue_id, client, "AVG", requested)
+    return AssignmentView(GROUP, "broker-a", "orders", queue_id, client=client, strategy="AVG", requested_ms=requested)
 
 
 def refused(code: str, remark: str, *, label: str = "SendMessage", at_ms: int = 0, **fields: Any) -> RefusedRequest:
     found = RefusedRequest(
-        NOON_MS + at_ms, "broker-a", f"channel of {P1}", label, label, "orders", "", "ID1", "1001", code, remark
+        NOON_MS + at_ms,
+        "broker-a",
+        f"channel of {P1}",
+        label,
+        operation=label,
+        topic="orders",
+        group="",
+        message_id="ID1",
+        keys="1001",
+        code=code,
+        remark=remark,
     )
     return replace(found, **fields)
 
 
 def move(kind: MoveKind, before: int | None, after: int) -> OffsetMove:
-    return OffsetMove(NOON_MS + 2_000, kind, before, after, f"channel of {C1}")
+    return OffsetMove(NOON_MS + 2_000, kind, before, after, channel=f"channel of {C1}")
 
 
 def missing(past: FakeHistory | None = None, **fields: Any) -> Situation:
@@ -163,7 +180,7 @@ def read(
 
 
 def half(checks: int) -> HalfView:
-    return HalfView("ID1", "orders", "PG", NOON_MS, checks, 15, NOON_MS + 60_000)
+    return HalfView("ID1", "orders", "PG", NOON_MS, checks=checks, checks_max=15, next_check_ms=NOON_MS + 60_000)
 
 
 def deleted_group(at_ms: int) -> DeletedGroups:
@@ -199,7 +216,11 @@ SITUATIONS: dict[Reason, Situation] = {
     ),
     Reason.REFUSED: missing(FakeHistory(refusals=[refused("MESSAGE_ILLEGAL", "the message body size over max value")])),
     Reason.SEND_LOST_BY_FAULT: missing(
-        FakeHistory(fired=[Firing(NOON_MS, "lossy", "SendMessage", f"channel of {P1}", "drop_request", ("ID1",))])
+        FakeHistory(
+            fired=[
+                Firing(NOON_MS, "lossy", "SendMessage", f"channel of {P1}", effect="drop_request", message_ids=("ID1",))
+            ]
+        )
     ),
     Reason.HALF_UNCHECKED: held(HALF_COPY, halves=[half(0)]),
     Reason.HALF_CHECKED: held(HALF_COPY, halves=[half(2)]),
@@ -215,7 +236,7 @@ SITUATIONS: dict[Reason, Situation] = {
     Reason.DELAYED: held(
         copy_of(CopyState.DELAYED, "SCHEDULE_TOPIC_XXXX", 30_000, queue=2, due_ms=40_000, REAL_TOPIC="orders")
     ),
-    Reason.TIMED: held(TIMED_COPY, waiting=[TimerView("ID1", "orders", NOON_MS + 60_000, "wheel", None)]),
+    Reason.TIMED: held(TIMED_COPY, waiting=[TimerView("ID1", "orders", NOON_MS + 60_000, "wheel", level=None)]),
     Reason.RECALLED: held(TIMED_COPY, MARK),
     Reason.EXPIRED: missing(
         FakeHistory(deletions=[Trim(NOON_MS + 30_000, TrimReason.LIMIT, 0, 4_096)]), place=COPY.place
@@ -228,13 +249,25 @@ SITUATIONS: dict[Reason, Situation] = {
     Reason.TOPIC_DELETED: read(None, deleted=[COPY.place], all_topics=[]),
     Reason.LOST_IN_CRASH: missing(
         FakeHistory(
-            lost_messages=[LostMessage(NOON_MS + 5_000, "broker-a", "orders", 3, 4, "ID1", "1001", NOON_MS, HOST)]
+            lost_messages=[
+                LostMessage(
+                    NOON_MS + 5_000,
+                    "broker-a",
+                    "orders",
+                    3,
+                    queue_offset=4,
+                    message_id="ID1",
+                    keys="1001",
+                    stored_at_ms=NOON_MS,
+                    born_host=HOST,
+                )
+            ]
         )
     ),
     Reason.OTHER_CLUSTER: read(
         None,
         group(member(brokers=("broker-x",))),
-        masters=[BROKER, BrokerView("broker-x", 0, "cluster-b", True, None, 6)],
+        masters=[BROKER, BrokerView("broker-x", 0, "cluster-b", True, unreachable=None, permission=6)],
     ),
     Reason.NO_SUCH_GROUP: replace(read(None), group="biling"),
     Reason.GROUP_FORBIDDEN: read(4, group(member(), forbidden=("orders",))),
@@ -267,7 +300,7 @@ SITUATIONS: dict[Reason, Situation] = {
         4,
         group(member(), member(C2)),
         assigned=[assigned(C2, 20_000)],
-        all_locks=[LockView(GROUP, "broker-a", "orders", 3, C1, NOON_MS + 60_000)],
+        all_locks=[LockView(GROUP, "broker-a", "orders", 3, client=C1, until_ms=NOON_MS + 60_000)],
     ),
     Reason.BEHIND_IN_ORDER: read(
         3,
@@ -298,13 +331,31 @@ SITUATIONS: dict[Reason, Situation] = {
         5,
         held=[receipt()],
         past=FakeHistory(
-            fired=[Firing(NOON_MS + 30_000, "lossy", "PopMessage", f"channel of {C1}", "drop_response", ("ID1",))]
+            fired=[
+                Firing(
+                    NOON_MS + 30_000,
+                    "lossy",
+                    "PopMessage",
+                    f"channel of {C1}",
+                    effect="drop_response",
+                    message_ids=("ID1",),
+                )
+            ]
         ),
     ),
     Reason.AVAILABLE: read(
         4,
         waiting_polls=[
-            PollView(f"channel of {C1}", GROUP, "broker-a", "orders", 0, NOON_MS + 1_000, NOON_MS + 16_000, "pull")
+            PollView(
+                f"channel of {C1}",
+                GROUP,
+                "broker-a",
+                "orders",
+                queue_id=0,
+                since_ms=NOON_MS + 1_000,
+                until_ms=NOON_MS + 16_000,
+                kind="pull",
+            )
         ],
     ),
     Reason.IN_FLIGHT: read(5, held=[receipt()]),
@@ -416,7 +467,16 @@ SECOND: dict[str, Situation] = {
     "available, its response dropped": read(
         4,
         past=FakeHistory(
-            fired=[Firing(NOON_MS + 1_000, "lossy", "PullMessage", f"channel of {C1}", "drop_response", ("ID1",))]
+            fired=[
+                Firing(
+                    NOON_MS + 1_000,
+                    "lossy",
+                    "PullMessage",
+                    f"channel of {C1}",
+                    effect="drop_response",
+                    message_ids=("ID1",),
+                )
+            ]
         ),
     ),
     "filtered, dropped by the SDK of a member": read(
@@ -455,7 +515,8 @@ SECOND: dict[str, Situation] = {
     "broadcast, not delivered": read(None, group(member(kind="broadcasting push consumer"))),
     "never received, topic misspelled": replace(missing(), topic="oders"),
     "due, not delivered yet": replace(
-        held(TIMED_COPY, waiting=[TimerView("ID1", "orders", NOON_MS + 60_000, "wheel", None)]), now_ms=NOON_MS + 60_001
+        held(TIMED_COPY, waiting=[TimerView("ID1", "orders", NOON_MS + 60_000, "wheel", level=None)]),
+        now_ms=NOON_MS + 60_001,
     ),
     "copy on one of two brokers": read(
         4, all_topics=[replace(ORDERS, brokers=("broker-a", "broker-b"))], assigned=[assigned(C1, 20_000)]

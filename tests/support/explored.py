@@ -19,7 +19,7 @@ CHOICES = Choices(
 
 def acknowledgement(message: str, nth: int = 1) -> Point:
     """Return the point of an acknowledgement."""
-    return Point("AckMessage", "orders", "billing", message, nth)
+    return Point("AckMessage", "orders", "billing", message, nth=nth)
 
 
 def at(point: Point, number: int = 0) -> Injection:

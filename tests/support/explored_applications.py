@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,6 +20,7 @@ class Explored:
     name: str
     seconds: float
     plan: str
+    _: KW_ONLY
     error: str
 
 

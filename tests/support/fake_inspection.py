@@ -4,7 +4,7 @@ Other tests check the real ones, and the explanations from them, with an engine.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from prepared_past import PreparedHistory, absent_group
 from rocketmq_testkit.emulator.history.events import OffsetMove, Trim
@@ -47,6 +47,7 @@ class FakeInspection:
     near: tuple[str, str] | None = None
     held: list[ReceiptView] = field(default_factory=list)
     all_topics: list[TopicView] = field(default_factory=list)
+    _: KW_ONLY
     all_queues: list[QueueView] = field(default_factory=list)
     all_groups: list[GroupView] = field(default_factory=list)
     assigned: list[AssignmentView] = field(default_factory=list)

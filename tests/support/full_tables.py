@@ -54,7 +54,7 @@ def full_tables(*, slaves: int = 0, **keys: object) -> World:
         UpdateGroupForbidden("G", "B", readable=False),
         SetMessageRequestMode("A", "G", "POP", 4),
         UpdateBrokerConfig({"popPollingSize": "5"}),
-        CreateStaticTopic(TopicConfig("S", 1, 1), QueueMapping("S", 1, "broker-a", 1, {0: [part]})),
+        CreateStaticTopic(TopicConfig("S", 1, 1), QueueMapping("S", 1, "broker-a", 1, queues={0: [part]})),
         CreateUser("alice", UserInfo("secret-1", "Normal")),
         PutAcl(None, "User:alice", [PolicyInfo("Custom", [PolicyEntryInfo("Topic:A", ["Pub"], [], "Allow")])]),
         Heartbeat("c", [], [ConsumerData("G", subscriptions=[SubscriptionData("A", "a > 1", "SQL92", sub_version=3)])]),
@@ -77,6 +77,6 @@ def full_tables(*, slaves: int = 0, **keys: object) -> World:
     world.popped("A", queue=1, count=2, invisible_ms=30_000, order=True, group="H")
     world.pull("A", 0, queue=1, group="pulling")
     engine.execute(world.broker, UpdateConsumerOffset("pulling", "A", 1, 1))
-    engine.execute(world.broker, ResetOffset("pulling", "A", 0, 0, 2))
+    engine.execute(world.broker, ResetOffset("pulling", "A", 0, 0, offset=2))
     engine.defects.enable("route_cache")
     return world

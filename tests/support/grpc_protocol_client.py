@@ -126,7 +126,7 @@ class GrpcProtocolClient(ProtocolClient):
         if response.status.code != OK:
             return Sent(False, response.status.code, response.status.message)
         last = response.entries[-1]
-        return Sent(True, OK, "", last.message_id, last.offset)
+        return Sent(True, OK, "", last.message_id, offset=last.offset)
 
     def start_end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "GrpcEnding":
         source = pb.SOURCE_SERVER_CHECK if checked else pb.SOURCE_CLIENT
@@ -220,7 +220,7 @@ class GrpcSending:
         if response.status.code != OK:
             return Sent(False, response.status.code, response.status.message, self._message_id)
         (entry,) = response.entries
-        return Sent(True, OK, "", entry.message_id, entry.offset, recall=entry.recall_handle)
+        return Sent(True, OK, "", entry.message_id, offset=entry.offset, recall=entry.recall_handle)
 
 
 class GrpcEnding:
@@ -265,11 +265,11 @@ def _taken(message: pb.Message) -> Taken:
         system.receipt_handle,
         system.delivery_attempt - 1,
         system.queue_id,
-        system.queue_offset,
-        system.message_id,
-        system.tag,
-        tuple(system.keys),
-        int(system.receipt_handle.split(" ")[8]),
+        offset=system.queue_offset,
+        message_id=system.message_id,
+        tag=system.tag,
+        keys=tuple(system.keys),
+        place=int(system.receipt_handle.split(" ")[8]),
     )
 
 

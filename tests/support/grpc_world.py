@@ -1,7 +1,7 @@
 """An engine in virtual time behind the gRPC services, called without a transport."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from google.protobuf.duration_pb2 import Duration
@@ -81,6 +81,7 @@ class MemoryCall:
     metadata: dict[str, str]
     deadline_ms: int | None
     peer: tuple[str, int] = ("10.0.0.7", 40_000)
+    _: KW_ONLY
     local: tuple[str, int] = ("127.0.0.1", 8081)
     authority: str = "127.0.0.1:8081"
     secure: bool = False

@@ -4,7 +4,7 @@ Other tests check the real ones with an engine.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,6 +36,7 @@ class PreparedHistory:
     since_ms: int | None = None
     refusals: list[RefusedRequest] = field(default_factory=list)
     fired: list[Firing] = field(default_factory=list)
+    _: KW_ONLY
     lost_messages: list[LostMessage] = field(default_factory=list)
     states: dict[str, list[BrokerEvent]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -72,7 +73,15 @@ def prepared_history(**fields: Any) -> Any:
 def connected(client: str, *, port: int = 4711) -> ConnectionView:
     """Return a connection of a Java client."""
     return ConnectionView(
-        client, f"channel of {client}", "remoting", "JAVA", "V5_3_3", f"10.0.0.5:{port}", NOON_MS, NOON_MS, ()
+        client,
+        f"channel of {client}",
+        "remoting",
+        "JAVA",
+        version="V5_3_3",
+        address=f"10.0.0.5:{port}",
+        since_ms=NOON_MS,
+        last_heartbeat_ms=NOON_MS,
+        groups=(),
     )
 
 
@@ -99,7 +108,9 @@ def prepared_inspection(**found: Any) -> Any:
 
 def absent_group(name: str) -> GroupView:
     """Return a group that does not exist."""
-    return GroupView(name, False, True, False, 16, (), (), (), ())
+    return GroupView(
+        name, False, True, False, retry_max_times=16, members=(), subscriptions=(), disagreements=(), forbidden=()
+    )
 
 
 def copy_of(
@@ -124,13 +135,29 @@ def copy_of(
     form = form_of(topic.encode(), len(HOST), len(HOST))
     record = encode(form, queue, 0, offset, 0, 0, at, HOST, at, HOST, retry, 0, b"x", encoded)
     due = None if due_ms is None else NOON_MS + due_ms
-    return CopyView(Place("broker-a", topic, queue, offset, 0), state, at, due, group, retry, record)
+    return CopyView(
+        Place("broker-a", topic, queue, offset, physical_offset=0),
+        state,
+        at,
+        due,
+        group=group,
+        retry=retry,
+        record=record,
+    )
 
 
 def message_of(*copies: CopyView, topic: str = "orders", **properties: str) -> MessageWithCopies:
     """Return the message `ID1` with its copies."""
     return MessageWithCopies(
-        "ID1", topic, "a", ("1001",), None, NOON_MS, "10.0.0.5:4711", {props.UNIQ_KEY: "ID1", **properties}, copies
+        "ID1",
+        topic,
+        "a",
+        ("1001",),
+        message_group=None,
+        born_at_ms=NOON_MS,
+        sender="10.0.0.5:4711",
+        properties={props.UNIQ_KEY: "ID1", **properties},
+        copies=copies,
     )
 
 
@@ -144,10 +171,10 @@ def member_of(
         f"channel of {client}",
         "JAVA",
         "V5_3_3",
-        protocol,
-        NOON_MS,
-        NOON_MS - silent_ms,
-        "push",
-        "last",
-        subscriptions,
+        protocol=protocol,
+        since_ms=NOON_MS,
+        last_heartbeat_ms=NOON_MS - silent_ms,
+        kind="push",
+        consume_from="last",
+        subscriptions=subscriptions,
     )

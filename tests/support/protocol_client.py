@@ -68,7 +68,17 @@ class ProtocolClient(VirtualBrokers, ABC):
         """
         unique = f"ID{next(self._names)}"
         message = NewMessage(
-            body, topic, unique, tag, keys, message_group, queue, deliver_ms, half, immune_s, properties
+            body,
+            topic,
+            unique,
+            tag,
+            keys=keys,
+            message_group=message_group,
+            queue=queue,
+            deliver_ms=deliver_ms,
+            half=half,
+            immune_s=immune_s,
+            own_properties=properties,
         )
         return self.send_message(message)
 

@@ -1,7 +1,7 @@
 """Requests and responses of a protocol client, in terms that both protocols have. Times are in ms."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol
 
 NOTHING = ("", "NO_MESSAGE_IN_QUEUE", "no new message", "no match message")
@@ -16,6 +16,7 @@ class PopRequest:
     group: str = "G"
     client: str = "consumer"
     count: int = 32
+    _: KW_ONLY
     invisible_ms: int = 10_000
     poll_ms: int = 0
     order: bool = False
@@ -34,6 +35,7 @@ class NewMessage:
     topic: str
     id: str
     tag: str
+    _: KW_ONLY
     keys: str
     message_group: str
     queue: int
@@ -71,6 +73,7 @@ class Taken:
     handle: str
     attempt: int
     queue_id: int
+    _: KW_ONLY
     offset: int
     message_id: str
     tag: str
@@ -87,6 +90,7 @@ class Answer:
     code: int
     remark: str
     messages: list[Taken] = field(default_factory=list)
+    _: KW_ONLY
     handle: str = ""
     number: int = 0
     suggests: int = 0
@@ -109,6 +113,7 @@ class Sent:
     code: int
     remark: str
     id: str = ""
+    _: KW_ONLY
     offset: int = -1
     place: int = -1
     recall: str = ""

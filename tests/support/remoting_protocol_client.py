@@ -310,7 +310,9 @@ class RemotingSending(OnlyFrame):
             return Sent(False, response.code, response.remark or "")
         place = int(fields["msgId"][-16:], 16)
         unique, handle = fields.get("transactionId", ""), fields.get("recallHandle", "")
-        return Sent(response.code == 0, response.code, "", unique, int(fields["queueOffset"]), place, handle)
+        return Sent(
+            response.code == 0, response.code, "", unique, offset=int(fields["queueOffset"]), place=place, recall=handle
+        )
 
 
 class RemotingWaiting(OnlyFrame):
@@ -368,11 +370,11 @@ def _taken(message: ReceivedMessage, handle: str, again: int = 0) -> Taken:
         handle,
         message.reconsume_times + again,
         message.queue_id,
-        message.queue_offset,
-        message.message_id,
-        message.tag or "",
-        tuple(message.keys),
-        message.physical_offset,
+        offset=message.queue_offset,
+        message_id=message.message_id,
+        tag=message.tag or "",
+        keys=tuple(message.keys),
+        place=message.physical_offset,
     )
 
 
@@ -381,4 +383,4 @@ def _transaction_check(check: RemotingCommand) -> TransactionCheck:
     offset, place = int(fields["tranStateTableOffset"]), int(fields["commitLogOffset"])
     (message,) = decode_messages(check.body)
     times = int(message.properties["TRANSACTION_CHECK_TIMES"])
-    return TransactionCheck(message.body, times, Sent(True, 0, "", fields["transactionId"], offset, place))
+    return TransactionCheck(message.body, times, Sent(True, 0, "", fields["transactionId"], offset=offset, place=place))

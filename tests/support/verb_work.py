@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Coroutine, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -52,6 +52,7 @@ class Case:
     path: str
     body: Mapping[str, Any] | None
     stopped: str | None = None
+    _: KW_ONLY
     is_flushed: bool = False
 
     @property

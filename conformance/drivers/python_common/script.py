@@ -3,7 +3,7 @@
 import base64
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 from .command import Command, bad
@@ -29,6 +29,7 @@ class Script:
     throw: dict[str, int]
     hang_ms: dict[str, int]
     quiet: bool
+    _: KW_ONLY
     begin: bool
     calls: int = 0
     _seen: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -38,7 +39,7 @@ class Script:
     def of(cls, command: Command) -> "Script":
         """Create the script from a push command."""
         fail, throw, hang_ms = (command.counts(name) for name in ("fail", "throw", "hang_ms"))
-        return cls(fail, throw, hang_ms, command.flag("quiet"), command.flag("begin"))
+        return cls(fail, throw, hang_ms, command.flag("quiet"), begin=command.flag("begin"))
 
     @property
     def shows(self) -> bool:

@@ -7,7 +7,7 @@ know the cache, locks or processes, which belong to ``build.py`` and ``process.p
 import os
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -107,6 +107,7 @@ class Recipe:
     language: str
     protocol: Protocol
     package: str
+    _: KW_ONLY
     version: str
     folder: Path
     build: Callable[[BuildFolders], None]

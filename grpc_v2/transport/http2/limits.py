@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class Limits:
     stream_window_bytes: int = 8 * 1024 * 1024
     # The same for all streams of a connection together.
     connection_window_bytes: int = 64 * 1024 * 1024
+    _: KW_ONLY
     # Size of one header list as counted by RFC 9113 (name and value plus 32 bytes per field).
     max_header_list_bytes: int = 64 * 1024
     # Maximum number of CONTINUATION frames of one header block.

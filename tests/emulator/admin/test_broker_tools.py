@@ -160,7 +160,7 @@ def test_numeric_cold_read_limits_are_kept_until_the_broker_stops(world: World) 
     world.ask(Done, RemoveColdDataFlowCtrConfig("I"))
     world.ask(Done, RemoveColdDataFlowCtrConfig("nobody"))
     limits = world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo())
-    assert limits == ColdDataFlowCtrResult({"G": 5, "J": 9}, 3_145_728, 104_857_600, {}, 0)
+    assert limits == ColdDataFlowCtrResult({"G": 5, "J": 9}, 3_145_728, 104_857_600, {}, all_reads=0)
     world.broker.stop()
     world.broker.start()
     assert world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo()).thresholds == {}

@@ -25,7 +25,7 @@ from rocketmq_testkit.emulator.operations.topics import DeleteTopic, GetTopicSta
 
 
 def found(world: World, begin: int, end: int) -> list[bytes]:
-    call = world.engine.submit(world.broker, QueryMessage("A", "k", 32, begin, end, False))
+    call = world.engine.submit(world.broker, QueryMessage("A", "k", 32, begin, end_timestamp=end, unique_key=False))
     return [decode(each).body for each in call.outcome.records] if isinstance(call.outcome, MessagesResult) else []
 
 
@@ -63,13 +63,13 @@ def test_without_the_index_no_message_is_found_by_key_or_unique_key() -> None:
     world.topic("A")
     world.send("A", KEYS="k", UNIQ_KEY="u")
     assert found(world, 0, world.now_ms) == []
-    call = world.engine.submit(world.broker, QueryMessage("A", "u", 32, 0, world.now_ms, True))
+    call = world.engine.submit(world.broker, QueryMessage("A", "u", 32, 0, end_timestamp=world.now_ms, unique_key=True))
     assert refused(call).code == ResponseCode.QUERY_NOT_FOUND
 
 
 def queue_query_outcome(world: World) -> str:
     """Query index 0 of queue 0 of topic `A`; return the remark of the response, or the error code."""
-    call = world.engine.submit(world.broker, QueryConsumeQueue("A", 0, 0, 10, None))
+    call = world.engine.submit(world.broker, QueryConsumeQueue("A", 0, 0, 10, consumer_group=None))
     if isinstance(call.outcome, QueryConsumeQueueResult):
         return call.outcome.remark or "found"
     return refused(call).code.name

@@ -21,7 +21,7 @@ def joined(queues: int, clients: list[str]) -> World:
 
 
 def assigned(world: World, asker: str, strategy: str) -> list[MessageQueue]:
-    result = world.ask(AssignmentResult, QueryAssignment("T", "G", asker, strategy, "CLUSTERING"))
+    result = world.ask(AssignmentResult, QueryAssignment("T", "G", asker, strategy, message_model="CLUSTERING"))
     assert result.assignments is not None
     assert {one.mode for one in result.assignments} <= {"PULL"}
     return [one.queue for one in result.assignments]

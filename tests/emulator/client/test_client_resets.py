@@ -39,7 +39,7 @@ def test_a_client_side_reset_is_pushed_to_consumers_for_all_queues(world: World)
     channel = consumer(world)
     call = reset(world, 0)
     assert call.outcome == ResetOffsetResult("T", "broker-a", {0: 0, 1: 0})
-    assert channel.effects == [ResetConsumerOffset("G", "T", 0, "broker-a", {0: 0, 1: 0})]
+    assert channel.effects == [ResetConsumerOffset("G", "T", 0, "broker-a", offsets={0: 0, 1: 0})]
     assert world.broker.offsets.query("G", "T", 0) == 2
 
 

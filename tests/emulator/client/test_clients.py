@@ -177,7 +177,7 @@ def test_a_queue_lock_is_held_for_60_s_and_released_only_by_its_owner(world: Wor
 
 
 def assigned(world: World, client: str, strategy: str = "AVG", model: str = "CLUSTERING") -> list[int] | None:
-    result = world.engine.execute(world.broker, QueryAssignment("T", "G", client, strategy, model))
+    result = world.engine.execute(world.broker, QueryAssignment("T", "G", client, strategy, message_model=model))
     assert isinstance(result, AssignmentResult)
     return None if result.assignments is None else [item.queue.queue_id for item in result.assignments]
 

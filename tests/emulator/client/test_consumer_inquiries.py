@@ -61,7 +61,7 @@ def test_a_forwarded_request_returns_the_response_of_the_consumer(world: World) 
     asked = forwarded(channel)
     assert isinstance(asked, RequestRunningInfo)
     assert (asked.ext_fields, call.outcome) == (ext, None)
-    submit(world, ClientResponded(asked.ticket, 0, "remark", {"a": "b"}, b"body"), channel)
+    submit(world, ClientResponded(asked.ticket, 0, "remark", {"a": "b"}, body=b"body"), channel)
     assert call.outcome == ClientResponse(0, "remark", {"a": "b"}, b"body")
 
 
@@ -81,7 +81,7 @@ def test_a_direct_consumption_request_contains_the_message(world: World) -> None
     """A forwarded request contains the message, its broker's name, and the flags of topic and group."""
     channel = consumer(world, "c")
     sent = world.send(world.topic("T"), b"hello")
-    submit(world, ConsumeMessageDirectly("G", "c", sent.msg_id, "T", {"msgId": sent.msg_id}))
+    submit(world, ConsumeMessageDirectly("G", "c", sent.msg_id, "T", ext_fields={"msgId": sent.msg_id}))
     asked = forwarded(channel)
     assert isinstance(asked, RequestDirectConsumption)
     assert asked.record == world.broker.store.log.record_at(sent.physical_offset)

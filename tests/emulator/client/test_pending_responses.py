@@ -137,7 +137,7 @@ def test_only_direct_consumption_leaves_a_pending_response_of_a_grpc_client(worl
     sent = world.send("T")
     client.ask(GetConsumerRunningInfo("G", "client", {}))
     assert pending(world) == []
-    client.ask(ConsumeMessageDirectly("G", "client", sent.msg_id, "T", {}))
+    client.ask(ConsumeMessageDirectly("G", "client", sent.msg_id, "T", ext_fields={}))
     assert isinstance(client.channel.effects[-1], RequestDirectConsumption)
     assert [response.kind for response in pending(world)] == [ResponseKind.FORWARDED_REQUEST]
 

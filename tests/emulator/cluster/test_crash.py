@@ -100,7 +100,7 @@ def test_a_crash_deletes_pending_offset_resets(world: World) -> None:
     filled(world, 4)
     world.popped("A")
     world.advance(FIRST_WRITE_MS)
-    world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, 1))
+    world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, offset=1))
     crash_process(world)
     assert committed(world) == 4
     assert world.popped("A") == []

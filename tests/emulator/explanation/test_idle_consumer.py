@@ -25,7 +25,9 @@ from rocketmq_testkit.emulator.inspection.receipts import ReceiptView
 from rocketmq_testkit.emulator.inspection.topics import TopicView
 
 C1, C2 = "c1@10.0.0.5", "c2@10.0.0.6"
-ORDERS = TopicView("orders", "NORMAL", 6, ("broker-a",), ("DefaultCluster",), 4, False, False)
+ORDERS = TopicView(
+    "orders", "NORMAL", 6, ("broker-a",), clusters=("DefaultCluster",), queues=4, compacted=False, system=False
+)
 
 
 def group_of(*members: MemberView, topics: tuple[str, ...] = ("orders",), **fields: Any) -> GroupView:
@@ -48,18 +50,35 @@ def group_of(*members: MemberView, topics: tuple[str, ...] = ("orders",), **fiel
 def queue_of(queue_id: int, *, end: int = 5, position: int = 5, broker: str = "broker-a") -> QueueView:
     """Return a queue of topic orders with the offset of group billing (`position`) and its maximum offset (`end`)."""
     return QueueView(
-        broker, "orders", queue_id, 0, end, True, {"billing": ProgressView(position, None, position, 0, 0, 0)}
+        broker,
+        "orders",
+        queue_id,
+        0,
+        end=end,
+        readable=True,
+        groups={"billing": ProgressView(position, None, position, 0, in_flight=0, lag=0)},
     )
 
 
 def assigned(queue_id: int, client: str | None = C1, requested_ms: int | None = NOON_MS) -> AssignmentView:
-    return AssignmentView("billing", "broker-a", "orders", queue_id, client, "AVG", requested_ms)
+    return AssignmentView(
+        "billing", "broker-a", "orders", queue_id, client=client, strategy="AVG", requested_ms=requested_ms
+    )
 
 
 def receipt_of(offset: int, client: str = C1, *, table: HoldTable = "log", returned: bool = False) -> ReceiptView:
     """Return a message of queue 0 of orders in flight."""
-    place = Place("broker-a", "orders", 0, offset, 0)
-    return ReceiptView("billing", place, f"channel of {client}", NOON_MS, NOON_MS + 1, 1, table, returned)
+    place = Place("broker-a", "orders", 0, offset, physical_offset=0)
+    return ReceiptView(
+        "billing",
+        place,
+        f"channel of {client}",
+        NOON_MS,
+        until_ms=NOON_MS + 1,
+        attempt=1,
+        table=table,
+        returned=returned,
+    )
 
 
 def broker_of(
@@ -70,7 +89,7 @@ def broker_of(
     unreachable: str | None = None,
     permission: int = 6,
 ) -> BrokerView:
-    return BrokerView(name, broker_id, "DefaultCluster", running, unreachable, permission)
+    return BrokerView(name, broker_id, "DefaultCluster", running, unreachable=unreachable, permission=permission)
 
 
 def explained(group: GroupView, *, past: Any = None, number: int = 4, **look: Any) -> IdleExplanation:
@@ -147,7 +166,7 @@ def test_member_without_a_queue_is_explained_by_the_owners_of_the_queues() -> No
         ),
         (
             group_of(member_of(C1, "orders"), orderly=True),
-            {"locks": [LockView("billing", "broker-a", "orders", 3, C2, NOON_MS + 60_000)]},
+            {"locks": [LockView("billing", "broker-a", "orders", 3, client=C2, until_ms=NOON_MS + 60_000)]},
             "c1@10.0.0.5 has queues 0-3 of orders, all empty, and waits for the lock of queue 3, which c2@10.0.0.6 "
             "holds until 12:01:00",
         ),
@@ -179,7 +198,14 @@ def test_member_without_a_queue_is_explained_by_the_owners_of_the_queues() -> No
             {
                 "polls": [
                     PollView(
-                        f"channel of {C1}", "billing", "broker-a", "orders", number, NOON_MS - 1000, NOON_MS, "pull"
+                        f"channel of {C1}",
+                        "billing",
+                        "broker-a",
+                        "orders",
+                        queue_id=number,
+                        since_ms=NOON_MS - 1000,
+                        until_ms=NOON_MS,
+                        kind="pull",
                     )
                     for number in (0, 1)
                 ]
@@ -212,7 +238,13 @@ def test_member_without_a_queue_is_explained_by_the_owners_of_the_queues() -> No
         ),
         (
             group_of(member_of(C1, "orders")),
-            {"topics": [TopicView("orders", "NORMAL", 2, ("broker-a",), (), 4, False, False)]},
+            {
+                "topics": [
+                    TopicView(
+                        "orders", "NORMAL", 2, ("broker-a",), clusters=(), queues=4, compacted=False, system=False
+                    )
+                ]
+            },
             "topic orders has no read permission; c1@10.0.0.5 has queues 0-3 of orders, all empty",
         ),
     ],
@@ -288,7 +320,14 @@ def test_master_that_does_not_serve_the_group_is_named(broker: BrokerView, expec
 
 def test_a_rule_that_caused_a_fault_of_a_member_is_named() -> None:
     fired = [
-        Firing(NOON_MS - 2000, "lost-pop", "PopMessage", f"channel of {client}", "drop_response", ("ID1",))
+        Firing(
+            NOON_MS - 2000,
+            "lost-pop",
+            "PopMessage",
+            f"channel of {client}",
+            effect="drop_response",
+            message_ids=("ID1",),
+        )
         for client in (C1, C1, C2)
     ]
     found = explained(group_of(member_of(C1, "orders")), past=prepared_history(fired=fired))
@@ -309,7 +348,15 @@ def test_the_newest_message_that_the_filter_skipped_is_named() -> None:
         all_groups=[subscribed],
         all_topics=[ORDERS],
         all_queues=[
-            QueueView("broker-a", "orders", 0, 0, 5, True, {"billing": ProgressView(5, None, 5, 0, 0, 0, passed=5)})
+            QueueView(
+                "broker-a",
+                "orders",
+                0,
+                0,
+                end=5,
+                readable=True,
+                groups={"billing": ProgressView(5, None, 5, 0, in_flight=0, lag=0, passed=5)},
+            )
         ],
         assigned=[assigned(0)],
     )
@@ -329,7 +376,19 @@ def test_rejected_requests_of_a_member_are_counted_by_code() -> None:
         (f"channel of {C1}", "CONSUMER_SEND_MSG_BACK", 8000, "SYSTEM_ERROR"),
     ]
     refusals = [
-        RefusedRequest(NOON_MS - ago_ms, "broker-a", channel, label, "X", "orders", "billing", "", "", code, "")
+        RefusedRequest(
+            NOON_MS - ago_ms,
+            "broker-a",
+            channel,
+            label,
+            operation="X",
+            topic="orders",
+            group="billing",
+            message_id="",
+            keys="",
+            code=code,
+            remark="",
+        )
         for channel, label, ago_ms, code in rows
     ]
     past = prepared_history(refusals=refusals, names={"closed": C1})

@@ -45,8 +45,17 @@ def test_text_has_a_head_a_line_for_each_step_and_the_trace_context() -> None:
     }
     names = {"channel of c2@10.0.0.6#18": "c2@10.0.0.6#18"}
     fired = [
-        Firing(NOON_MS + 31_050, "lossy-acks", "AckMessage", "channel of c2@10.0.0.6#18", "drop_request", ("ID1",)),
-        Firing(NOON_MS + 31_060, "lossy-acks", "AckMessage", "channel of c1", "drop_request", ("ID2",)),
+        Firing(
+            NOON_MS + 31_050,
+            "lossy-acks",
+            "AckMessage",
+            "channel of c2@10.0.0.6#18",
+            effect="drop_request",
+            message_ids=("ID1",),
+        ),
+        Firing(
+            NOON_MS + 31_060, "lossy-acks", "AckMessage", "channel of c1", effect="drop_request", message_ids=("ID2",)
+        ),
     ]
     found = a_history(
         SENT, AGAIN, deliveries=deliveries, names=names, fired=fired, properties={"traceparent": "00-4bf9-00f0-01"}
@@ -116,7 +125,17 @@ def test_a_rejected_acknowledgement_is_one_step_with_its_code() -> None:
     """The delivery record and the rejected requests of broker and proxy have the same acknowledgement."""
     refusals = [
         RefusedRequest(
-            NOON_MS + 2, node, "channel of c1", "AckMessage", "AckMessage", "orders", "billing", "ID1", "", code, "late"
+            NOON_MS + 2,
+            node,
+            "channel of c1",
+            "AckMessage",
+            operation="AckMessage",
+            topic="orders",
+            group="billing",
+            message_id="ID1",
+            keys="",
+            code=code,
+            remark="late",
         )
         for node, code in (("broker-a", "INVALID_PARAMETER"), ("proxy", "INTERNAL_SERVER_ERROR"))
     ]
@@ -261,13 +280,33 @@ def test_the_history_of_an_unstored_message_has_its_rejections_faults_and_loss()
     """Events of other messages are left out. A message that no broker received has no step."""
     refusals = [
         RefusedRequest(
-            NOON_MS + 2, "proxy", "grpc:p7", "SendMessage", "RawRequest", "steps", "", name, "", "ILLEGAL_TYPE", "FIFO"
+            NOON_MS + 2,
+            "proxy",
+            "grpc:p7",
+            "SendMessage",
+            operation="RawRequest",
+            topic="steps",
+            group="",
+            message_id=name,
+            keys="",
+            code="ILLEGAL_TYPE",
+            remark="FIFO",
         )
         for name in ("ID1", "ID2")
     ]
-    fired = [Firing(NOON_MS + 1, "lossy", "SendMessage", "grpc:p7", "drop_request", ("ID1",))]
+    fired = [Firing(NOON_MS + 1, "lossy", "SendMessage", "grpc:p7", effect="drop_request", message_ids=("ID1",))]
     lost = [
-        LostMessage(NOON_MS + 3, "broker-a", "orders", 1, 7, name, f"key of {name}", NOON_MS, HOST)
+        LostMessage(
+            NOON_MS + 3,
+            "broker-a",
+            "orders",
+            1,
+            queue_offset=7,
+            message_id=name,
+            keys=f"key of {name}",
+            stored_at_ms=NOON_MS,
+            born_host=HOST,
+        )
         for name in ("ID1", "ID2")
     ]
     deliveries = {("broker-a", "orders", 1, 7): [event(RecordKind.PULLED, 1, "c7"), event(RecordKind.PULLED, 4, "c7")]}

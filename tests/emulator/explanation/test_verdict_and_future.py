@@ -6,7 +6,7 @@ the clock advances beyond the last invisible duration. The deliveries show which
 which a broker stores the state of pops.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import pytest
@@ -77,6 +77,7 @@ class Story:
     ids: list[str] = field(default_factory=list)
     held: list[tuple[str, str, Receipt]] = field(default_factory=list)
     """(message id, group, receipt) of popped messages, with the newest receipt of each."""
+    _: KW_ONLY
     pulled: dict[int, int] = field(default_factory=dict)
     """The offset after the last pulled message, by queue."""
     was_down: bool = False
@@ -143,7 +144,7 @@ class Story:
     def _reset(self, group: str, queue: int, offset: int) -> None:
         """Reset an offset within the queue, as an administrator does."""
         end = self.world.broker.store.max_offset("A", queue)
-        self.world.engine.execute(self.world.broker, ResetOffset(group, "A", 0, queue, min(offset, end)))
+        self.world.engine.execute(self.world.broker, ResetOffset(group, "A", 0, queue, offset=min(offset, end)))
         if group == "P":
             self.pulled.pop(queue, None)
 

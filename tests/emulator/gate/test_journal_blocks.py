@@ -79,7 +79,19 @@ def test_effects_and_rejections_of_a_protocol_survive_packing() -> None:
     journal = Journal(100, 1 << 20)
     pushed: list[Effect] = [
         NotifyConsumerIdsChanged("G"),
-        PushReplyMessage("P", "T", 0, b"\0\xff", "a\1b\2", 0, 0, 1, ("h", 1), ("h", 2), 3),
+        PushReplyMessage(
+            "P",
+            "T",
+            0,
+            b"\0\xff",
+            properties="a\1b\2",
+            sys_flag=0,
+            flag=0,
+            born_timestamp=1,
+            born_host=("h", 1),
+            store_host=("h", 2),
+            store_timestamp=3,
+        ),
     ]
     for effect in pushed:
         journal.pushed(5, "broker-a", DirectChannel(), effect)

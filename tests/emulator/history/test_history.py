@@ -405,8 +405,8 @@ def test_pull_of_a_static_topic_is_recorded_at_the_broker_that_stores_the_messag
     first, second = e.masters
     e.topic("T", queues=4, on=["broker-a"])
     e.engine.execute(first, SendMessage("P", "T", 3, b"m", {}, ("10.0.0.1", 1), e.now_ms))
-    parts = [QueuePart(0, 3, "broker-a", 0, 0, 1), QueuePart(1, 0, "broker-b", 100)]
-    mapping = QueueMapping("T", 1, "broker-b", 1, {0: parts})
+    parts = [QueuePart(0, 3, "broker-a", 0, start_offset=0, end_offset=1), QueuePart(1, 0, "broker-b", 100)]
+    mapping = QueueMapping("T", 1, "broker-b", 1, queues={0: parts})
     e.engine.execute(second, CreateStaticTopic(TopicConfig("T", 4, 4), mapping, force=False))
     e.group()
     result = e.engine.execute(second, PullMessage("G", "T", 0, 0, 2, FLAG_SUBSCRIPTION, 0, 0, subscription="*"))
@@ -528,7 +528,7 @@ def test_commit_in_a_static_topic_leaves_no_record_at_the_logical_queue() -> Non
     """The commit has an offset of the logical queue, but messages are recorded at their physical queues."""
     world = make_world()
     part = QueuePart(0, 1, "broker-a", 0)
-    mapping = QueueMapping("T", 1, "broker-a", 1, {0: [part]})
+    mapping = QueueMapping("T", 1, "broker-a", 1, queues={0: [part]})
     world.engine.execute(world.broker, CreateStaticTopic(TopicConfig("T", 2, 2), mapping, force=False))
     consumer = Consumer(count=3, world=world)
     consumer.pull(0)

@@ -23,7 +23,21 @@ def lived() -> History:
     history.commits.advance("G", QUEUE, 5, read_from=None)
     history.clients.note("channel", SeenClient("client", "JAVA", "V5_3_3", "10.0.0.1:1"))
     history.note_deleted_group("broker-a", "G")
-    history.note_refused(RefusedRequest(START_MS, "broker-a", "c1", "l", "o", "A", "G", "", "", "X", "r"))
+    history.note_refused(
+        RefusedRequest(
+            START_MS,
+            "broker-a",
+            "c1",
+            "l",
+            operation="o",
+            topic="A",
+            group="G",
+            message_id="",
+            keys="",
+            code="X",
+            remark="r",
+        )
+    )
     history.note_move("broker-a", MoveKind.RESET, "G", "A", 0, 3, 1)
     history.note_trim("broker-a", TrimReason.LIMIT, 0, 100)
     history.note_firing(rule="r", operation="o", channel="c1", effect="e", message_ids=["m"])

@@ -146,10 +146,10 @@ def test_moves_are_bounded() -> None:
     """The number of moves is bounded per queue and in all; the newest remain."""
     held = OffsetMoves()
     for at in range(10):
-        held.note("G", ("b", "T", 0), OffsetMove(at, BACKWARD, at + 1, at, ""))
+        held.note("G", ("b", "T", 0), OffsetMove(at, BACKWARD, at + 1, at, channel=""))
     assert [each.at_ms for each in held.of("G", ("b", "T", 0))] == list(range(10 - MOVES_MAX, 10))
     for number in range(QUEUES_MAX + 5):
-        held.note(f"G{number}", ("b", "T", 0), OffsetMove(0, FIRST, None, 0, ""))
+        held.note(f"G{number}", ("b", "T", 0), OffsetMove(0, FIRST, None, 0, channel=""))
     assert len(held.unnamed) <= QUEUES_MAX
     assert held.of("G", ("b", "T", 0)) == held.of("G4", ("b", "T", 0)) == []
     assert len(held.of(f"G{QUEUES_MAX + 4}", ("b", "T", 0))) == 1

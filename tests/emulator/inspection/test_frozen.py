@@ -45,6 +45,6 @@ def test_assignment_or_deletion_of_an_attribute_raises_an_error(of: type[Any]) -
 
 
 def test_view_can_be_copied_pickled_and_replaced() -> None:
-    place = Place("broker-a", "orders", 0, 1, 2)
+    place = Place("broker-a", "orders", 0, 1, physical_offset=2)
     assert copy.deepcopy(place) == copy.copy(place) == pickle.loads(pickle.dumps(place)) == place
-    assert replace(place, queue_id=3) == Place("broker-a", "orders", 3, 1, 2)
+    assert replace(place, queue_id=3) == Place("broker-a", "orders", 3, 1, physical_offset=2)

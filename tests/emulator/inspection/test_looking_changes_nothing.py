@@ -33,7 +33,7 @@ Step = Callable[[World, int], object]
 def look_at_everything(inspection: Inspection) -> None:
     """Call every method of an inspection, with existing and with unknown names."""
     topics = [*(topic.name for topic in inspection.topics()), "missing"]
-    places = [Place("missing", "A", 0, 0, 0), Place("broker-a", "A", 9, 9, 1 << 40)]
+    places = [Place("missing", "A", 0, 0, physical_offset=0), Place("broker-a", "A", 9, 9, physical_offset=1 << 40)]
     for topic in topics:
         places += [copy.place for copy in inspection.copies(topic)]
         for message in inspection.matching(topic, lambda copy: True):
@@ -114,7 +114,7 @@ def heartbeat(world: World, number: int) -> None:
 
 
 def reset(world: World, number: int) -> None:
-    world.engine.submit(world.broker, ResetOffset(GROUPS[number % 2], TOPICS[number % 3], 0, 0, 0))
+    world.engine.submit(world.broker, ResetOffset(GROUPS[number % 2], TOPICS[number % 3], 0, 0, offset=0))
 
 
 def lock(world: World, number: int) -> None:

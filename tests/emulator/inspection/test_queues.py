@@ -64,7 +64,7 @@ def test_progress_of_a_pulling_group_has_offset_messages_in_flight_and_lag(world
     for _ in range(3):
         world.send("A")
     world.heartbeat("c1", topics={"A": "*"})
-    assert progress(world) == ProgressView(None, None, 0, progress(world).delivered, 0, 3)
+    assert progress(world) == ProgressView(None, None, 0, progress(world).delivered, in_flight=0, lag=3)
     pull = PullMessage("G", "A", 0, 0, 2, 4, 0, 0, 0, "*", "TAG")
     world.engine.execute(world.broker, pull, world.channels["c1"])
     found = progress(world)
@@ -80,7 +80,7 @@ def test_pending_reset_is_listed_beside_the_committed_offset(world: World) -> No
         world.send("A")
     world.heartbeat("c1", topics={"A": "*"})
     world.broker.offsets.commit("G", "A", 0, 3)
-    world.engine.execute(world.broker, ResetOffset("G", "A", 0, 0, 1))
+    world.engine.execute(world.broker, ResetOffset("G", "A", 0, 0, offset=1))
     found = progress(world)
     assert (found.pending_reset, found.position, found.lag) == (1, 1, 2)
 

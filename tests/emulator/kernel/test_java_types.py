@@ -54,7 +54,7 @@ def test_values_inside_an_operation_are_checked_at_any_depth() -> None:
         check_fields(CreateGroup(GroupConfig("g", retry_max_times=2**31)))
     part = QueuePart(0, 2**31, "b", 0)
     with pytest.raises(JavaTypeError, match="queue_id=2147483648"):
-        check_fields(QueueMapping("t", 1, "b", 0, {0: [part]}))
+        check_fields(QueueMapping("t", 1, "b", 0, queues={0: [part]}))
 
 
 def test_texts_are_encoded_and_integers_wrapped_as_in_java() -> None:

@@ -35,7 +35,7 @@ def test_host_bits_match_the_stored_addresses_whatever_flag_the_sender_sets(
 def test_messages_have_the_multi_tag_bit_while_their_topic_is_multi_tag(world: World) -> None:
     """Messages of a topic have the multi-tag bit while its filter type is MULTI_TAG."""
     for kind in ("MULTI_TAG", "SINGLE_TAG"):
-        world.engine.execute(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6, kind)))
+        world.engine.execute(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6, topic_filter_type=kind)))
         world.send("T")
     assert [record.sys_flag for record in stored(world)] == [0x2, 0]
 
@@ -52,7 +52,7 @@ def test_with_the_defect_a_message_with_a_false_host_flag_is_in_the_log_and_in_n
     assert unpack_host(record.born_host)[0] == "::1"
     assert [is_readable(each) for _, each in world.broker.store.log.records_from(0)] == [False, False, True]
     assert world.broker.store.log.record_at(0) is None
-    assert len(world.ask(MessagesResult, QueryMessage("T", "k", 9, 0, world.now_ms + 1)).records) == 1
+    assert len(world.ask(MessagesResult, QueryMessage("T", "k", 9, 0, end_timestamp=world.now_ms + 1)).records) == 1
     runtime_info = world.ask(RuntimeInfoResult, GetBrokerRuntimeInfo()).table
     assert runtime_info["earliestMessageTimeStamp"] == str(record.store_timestamp)
     world.engine.crash(power_loss=False)

@@ -264,7 +264,7 @@ def test_after_an_offset_reset_buffered_check_points_no_longer_move_the_offset(w
     """After a reset the queue is read from the new offset, and earlier check points no longer move it."""
     filled(world, 3)
     receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=LONG)]
-    world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, 1))
+    world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, offset=1))
     world.advance(1)
     assert bodies(world.popped("A", invisible_ms=LONG)) == [b"1", b"2"]
     for receipt in receipts:

@@ -302,7 +302,7 @@ def test_after_an_offset_reset_a_kv_pop_reads_from_the_reset_offset(world: World
     """After a reset the next pop reads from the reset offset, although the group had read further."""
     filled(world, 4)
     world.popped("A", count=4)
-    world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, 3))
+    world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, offset=3))
     assert committed(world) == 3
     assert bodies(world.popped("A")) == [b"3"]
     assert committed(world) == 3
@@ -460,7 +460,7 @@ def test_an_offset_reset_empties_the_kv_cache(cached: World) -> None:
     world = cached
     filled(world, 3)
     world.popped("A", invisible_ms=5000)
-    world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, 2))
+    world.engine.execute(world.broker, ResetOffset("G", "A", -1, 0, offset=2))
     assert bodies(world.popped("A", invisible_ms=60_000)) == [b"2"]
     world.advance(8000)
     assert (max_offset(world, RETRY), committed(world)) == (0, 2)
@@ -563,7 +563,7 @@ def test_an_offset_reset_does_not_change_the_count_of_cached_records_of_other_qu
     world.send("B")
     world.popped("A", count=2, invisible_ms=60_000)
     world.popped("B", count=1, invisible_ms=60_000)
-    world.engine.execute(world.broker, ResetOffset("G", "B", -1, 0, 0))
+    world.engine.execute(world.broker, ResetOffset("G", "B", -1, 0, offset=0))
     for stored_records in (0, 0, 1):
         world.popped("A", count=1, invisible_ms=60_000)
         assert len(world.broker.pop_records) == stored_records

@@ -103,7 +103,9 @@ def created(chance: random.Random, _now_ms: int) -> CreateTopic:
 
 def mapped(chance: random.Random, _now_ms: int) -> CreateStaticTopic:
     part = QueuePart(0, 0, "broker-a", chance.choice((0, 5)))
-    return CreateStaticTopic(TopicConfig("S", 1, 1), QueueMapping("S", 1, "broker-a", 1, {0: [part]}), force=True)
+    return CreateStaticTopic(
+        TopicConfig("S", 1, 1), QueueMapping("S", 1, "broker-a", 1, queues={0: [part]}), force=True
+    )
 
 
 def popped(chance: random.Random, now_ms: int) -> PopMessage:
@@ -128,7 +130,7 @@ CHANGES: tuple[tuple[int, Callable[[random.Random, int], Operation]], ...] = (
     (3, lambda chance, _: CreateGroup(GroupConfig("H", retry_policy=RetryPolicy(next_ms=[chance.randint(1, 9)])))),
     (3, lambda chance, _: UpdateGroupForbidden("G", chance.choice(TOPICS), readable=chance.random() < 0.5)),
     (5, lambda chance, _: UpdateConsumerOffset("G", chance.choice(TOPICS), 0, chance.randint(0, 9))),
-    (2, lambda chance, _: ResetOffset("G", chance.choice(TOPICS), 0, 0, chance.randint(0, 3))),
+    (2, lambda chance, _: ResetOffset("G", chance.choice(TOPICS), 0, 0, offset=chance.randint(0, 3))),
     (2, lambda chance, _: CloneGroupOffset("G", "H", chance.choice(TOPICS))),
     (3, lambda chance, _: SetMessageRequestMode("A", "G", "POP", chance.randint(0, 4))),
     (3, lambda chance, _: UpdateBrokerConfig({"popPollingSize": str(chance.randint(1, 9))})),

@@ -71,7 +71,7 @@ PART = QueuePart(0, 0, "broker-a", 5)
 CHANGES: tuple[Operation, ...] = (
     CreateTopic(TopicConfig("A", 3, 2, 6, order=True), {"+message.type": "FIFO"}),
     CreateTopic(TopicConfig("B", 1, 1, 4), {"+queue.type": "BatchCQ"}),
-    CreateTopic(TopicConfig("C", 1, 1, 6, "MULTI_TAG", 1)),
+    CreateTopic(TopicConfig("C", 1, 1, 6, topic_filter_type="MULTI_TAG", topic_sys_flag=1)),
     SendMessage("PG", "A", 1, b"m", {"TAGS": "red", "KEYS": "k1 k2"}, ("10.0.0.1", 5000), 7),
     SendMessage("PG", "A", 0, b"half", {"TRAN_MSG": "true", "PGROUP": "P"}, ("10.0.0.1", 5000), 7),
     SendMessage("PG", "A", 0, b"m", {"DELAY": "3"}, ("::1", 5000), 7),
@@ -84,7 +84,7 @@ CHANGES: tuple[Operation, ...] = (
     UpdateConsumerOffset("G@broadcast", "A", 0, 9),
     SetMessageRequestMode("A", "G", "POP", 4),
     UpdateBrokerConfig({"popPollingSize": "5", "brokerPermission": "4", "messageDelayLevel": "1s 2s 1h"}),
-    CreateStaticTopic(TopicConfig("S", 1, 1), QueueMapping("S", 1, "broker-a", 1, {0: [PART]})),
+    CreateStaticTopic(TopicConfig("S", 1, 1), QueueMapping("S", 1, "broker-a", 1, queues={0: [PART]})),
     Heartbeat("c", [], [ConsumerData("G", subscriptions=[SubscriptionData("A", "a > 1", "SQL92", sub_version=3)])]),
 )
 """Operations on a broker; the first one creates the topic that the others use."""
@@ -96,7 +96,7 @@ QUERIES: tuple[Operation, ...] = (
     GetTimerMetrics(),
     GetTopicStats("A"),
     GetConsumeStats("G", "A"),
-    QueryMessage("A", "k2", 10, 0, 2**62),
+    QueryMessage("A", "k2", 10, 0, end_timestamp=2**62),
     PullMessage("H", "A", 1, 0, 10, 4, 0, 0, 0, "*", "TAG"),
     PullMessage("G", "A", 1, 0, 10, 4, 0, 0, 0, "*", "TAG"),
     GetBrokerHaStatus(),

@@ -64,7 +64,7 @@ def create(
 ) -> None:
     """Make topic T static: send a broker the parts of its logical queues."""
     node = broker or world.broker
-    mapping = QueueMapping("T", 2, node.name, epoch, {number: list(each) for number, each in parts.items()})
+    mapping = QueueMapping("T", 2, node.name, epoch, queues={number: list(each) for number, each in parts.items()})
     world.engine.execute(node, CreateStaticTopic(TopicConfig("T", queues, queues), mapping, force))
 
 
@@ -95,7 +95,7 @@ def moved(world: World) -> list[QueuePart]:
     create(world, {0: [first]}, queues=1)
     for number in range(3):
         send(world, 0, b"%d" % number)
-    parts = [QueuePart(0, 0, HERE, 0, 0, 3), QueuePart(1, 0, THERE, 100)]
+    parts = [QueuePart(0, 0, HERE, 0, start_offset=0, end_offset=3), QueuePart(1, 0, THERE, 100)]
     create(world, {0: parts}, queues=1, epoch=2, broker=there(world))
     create(world, {0: parts}, queues=1, epoch=2)
     return parts
@@ -246,10 +246,10 @@ def test_a_leader_without_a_decided_logical_offset_accepts_messages(world: World
         ([QueuePart(0, -1, HERE, 0)], "The field is illegal, should not be negative"),
         ([QueuePart(0, 0, HERE, -1), QueuePart(1, 0, HERE, 5)], "The non-latest item has negative logic offset"),
         ([QueuePart(1, 0, HERE, 0), QueuePart(1, 0, HERE, 5)], "The gen does not increase monotonically"),
-        ([QueuePart(0, 0, HERE, 0, 5, 3)], "The endOffset is smaller than the start offset"),
+        ([QueuePart(0, 0, HERE, 0, start_offset=5, end_offset=3)], "The endOffset is smaller than the start offset"),
         ([QueuePart(0, 0, HERE, 9), QueuePart(1, 0, HERE, 5)], "The base logic offset does not increase monotonically"),
         (
-            [QueuePart(0, 0, HERE, 0, 0, 9), QueuePart(1, 0, HERE, 5)],
+            [QueuePart(0, 0, HERE, 0, start_offset=0, end_offset=9), QueuePart(1, 0, HERE, 5)],
             "The max logic offset does not increase monotonically",
         ),
     ],
@@ -339,7 +339,7 @@ def test_a_search_by_time_ignores_a_last_part_without_decided_offset(world: Worl
         times.append(world.now_ms)
         send(world, 0)
         world.advance(1000)
-    first, open_end = QueuePart(0, 0, HERE, 0, 0, 3), QueuePart(1, 0, THERE, -1)
+    first, open_end = QueuePart(0, 0, HERE, 0, start_offset=0, end_offset=3), QueuePart(1, 0, THERE, -1)
     create(world, {0: [first, open_end]}, queues=2, epoch=2, broker=there(world))
     assert [offset(world, SearchOffset("T", 0, time), there(world)) for time in times] == [0, 1, 2]
 
@@ -355,11 +355,13 @@ def test_restored_mappings_are_copied_and_do_not_change_with_later_updates(world
 
 def test_a_part_without_length_does_not_limit_the_next_offset() -> None:
     """The end of a part without length is not decided (LogicQueueMappingItem.checkIfEndOffsetDecided, 5.3.3)."""
-    part = QueuePart(0, 0, HERE, 100, 0, 0)
+    part = QueuePart(0, 0, HERE, 100, start_offset=0, end_offset=0)
     found = PullResult(ResponseCode.SUCCESS, PullStatus.FOUND, 3, 0, 3, [b"record"])
     assert PulledPart([part], part, 0).to_logical(found).next_begin_offset == 103
 
 
 def test_a_new_queue_part_starts_at_0_without_end_or_times() -> None:
     """A new part starts at offset 0 of its queue and has neither end nor times (LogicQueueMappingItem, 5.3.3)."""
-    assert QueuePart(0, 0, HERE, 0) == QueuePart(0, 0, HERE, 0, 0, -1, -1, -1)
+    assert QueuePart(0, 0, HERE, 0) == QueuePart(
+        0, 0, HERE, 0, start_offset=0, end_offset=-1, time_of_start=-1, time_of_end=-1
+    )

@@ -212,7 +212,7 @@ def test_a_light_group_has_one_offset_for_all_queue_ids(world: World) -> None:
         assert world.ask(OffsetResult, QueryConsumerOffset(group, A, queue)).offset == 1
     table = world.ask(AllOffsetsResult, GetAllConsumerOffset())
     assert (table.offsets, table.light) == ({}, {(group, A): 1})
-    world.engine.execute(world.broker, ResetOffset(group, A, 0, 0, 0))
+    world.engine.execute(world.broker, ResetOffset(group, A, 0, 0, offset=0))
     assert world.ask(OffsetResult, QueryConsumerOffset(group, A, 0)).offset == 1
     outcome = world.pull(A, 1, group=group).outcome
     assert isinstance(outcome, PullResult)
@@ -225,7 +225,7 @@ def test_a_reset_of_another_group_moves_its_offset_of_one_queue(world: World) ->
         world.send("U", queue=2)
     world.engine.execute(world.broker, GetGroup("G"))
     world.ask(Done, UpdateConsumerOffset("G", "U", 2, 3))
-    world.engine.execute(world.broker, ResetOffset("G", "U", -1, 2, 1))
+    world.engine.execute(world.broker, ResetOffset("G", "U", -1, 2, offset=1))
     assert world.ask(OffsetResult, QueryConsumerOffset("G", "U", 2)).offset == 1
     assert world.broker.offsets.query("G", "U", 1) == -1
 
@@ -233,10 +233,10 @@ def test_a_reset_of_another_group_moves_its_offset_of_one_queue(world: World) ->
 def test_a_light_queue_is_assigned_without_a_route(world: World) -> None:
     """A light queue is assigned without a route; a broadcasting client, which needs one, gets none."""
     world.heartbeat("c", "G", {A: "*"})
-    outcome = world.ask(AssignmentResult, QueryAssignment(A, "G", "c", "AVG", "CLUSTERING"))
+    outcome = world.ask(AssignmentResult, QueryAssignment(A, "G", "c", "AVG", message_model="CLUSTERING"))
     assert outcome.assignments is not None
     assert [each.queue.queue_id for each in outcome.assignments] == [0]
-    outcome = world.ask(AssignmentResult, QueryAssignment(A, "G", "c", "AVG", "BROADCASTING"))
+    outcome = world.ask(AssignmentResult, QueryAssignment(A, "G", "c", "AVG", message_model="BROADCASTING"))
     assert outcome.assignments is None
 
 

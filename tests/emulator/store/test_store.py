@@ -136,7 +136,7 @@ def test_a_message_is_found_by_each_word_of_keys_and_by_its_unique_key(world: Wo
         world.advance(1500)
 
     def query(key: str, most: int = 32, *, unique: bool = False) -> list[bytes]:
-        operation = QueryMessage("A", key, most, 0, 2**63 - 1, unique)
+        operation = QueryMessage("A", key, most, 0, end_timestamp=2**63 - 1, unique_key=unique)
         result = world.engine.execute(world.broker, operation)
         assert isinstance(result, MessagesResult)
         return [records.decode(record).body for record in result.records]

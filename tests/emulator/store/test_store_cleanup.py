@@ -165,7 +165,9 @@ def test_keys_of_deleted_messages_leave_the_index() -> None:
     world.topic("A")
 
     def query(key: str) -> list[bytes]:
-        result = world.engine.execute(world.broker, QueryMessage("A", key, 32, 0, 2**63 - 1, False))
+        result = world.engine.execute(
+            world.broker, QueryMessage("A", key, 32, 0, end_timestamp=2**63 - 1, unique_key=False)
+        )
         assert isinstance(result, MessagesResult)
         return result.records
 

@@ -10,7 +10,7 @@ import fcntl
 import os
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +25,7 @@ class GoTool:
     package: str
     module: str
     version: str
+    _: KW_ONLY
     go: str
     pins: tuple[tuple[str, str], ...] = ()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from hpack import Decoder, Encoder
@@ -75,6 +75,7 @@ class Answer:
     trailers: list[tuple[str, str]] = field(default_factory=list)
     body: bytes = b""
     ended: bool = False
+    _: KW_ONLY
     reset: int | None = None
 
     @property

@@ -12,7 +12,7 @@ Upstream allows the following and nothing else (CommitLog, GroupTransferService,
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from observations import Place
 from rocketmq_testkit.emulator.cluster.broker import Broker
@@ -31,6 +31,7 @@ class Kept:
     place: Place
     offset: int
     physical: int
+    _: KW_ONLY
     stored_ms: int
 
 
@@ -53,7 +54,7 @@ class KeptMessages:
         queue = self._queues[place]
         if record is None or offset != len(queue) or decode(record).body.rstrip(b".") != message_id.encode():
             raise Violation(f"{message_id} was accepted for {place}:{offset} of {len(queue)}, which holds {record!r}")
-        kept = Kept(message_id, place, offset, decode(record).physical_offset, now)
+        kept = Kept(message_id, place, offset, decode(record).physical_offset, stored_ms=now)
         if self.log and kept.physical <= self.log[-1].physical:
             raise Violation(f"{kept} was stored before {self.log[-1]}")
         self.log.append(kept)

@@ -18,7 +18,7 @@ Upstream allows the following and nothing else (ConsumerOrderInfoManager, AckMes
 """
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from observations import Acked, Delivery, Hidden, Place, Popped, Reset
 from popped_messages import WRITTEN_MS
@@ -40,6 +40,7 @@ class Batch:
     attempt_id: str | None
     visible: dict[int, int]
     counts: dict[int, int]
+    _: KW_ONLY
     acked: set[int] = field(default_factory=set)
 
     def open(self) -> list[int]:

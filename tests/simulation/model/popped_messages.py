@@ -18,7 +18,7 @@ Upstream allows the following and nothing else (PopMessageProcessor, AckMessageP
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import NamedTuple
 
 from observations import Acked, Handle, Hidden, Place, PopParked, Popped, Reset
@@ -83,6 +83,7 @@ class Reading:
     fresh: set[int] = field(default_factory=set)
     moves: list[tuple[int, int]] = field(default_factory=list)
     """(time of a move, position before it)."""
+    _: KW_ONLY
     before_reset: tuple[int, int] | None = None
     """Lowest and highest position of the group before a reset, while messages in memory may still commit one of them.
 
@@ -187,7 +188,7 @@ class PoppedMessages(WaitingPops):
             stored.message_id,
             stored.attempt + 1,
             earliest,
-            latest,
+            latest=latest,
             first_pop_ms=first_pop_ms,
             source=stored.physical,
             straight=not delay_ms,

@@ -140,7 +140,9 @@ class PulledQueues:
         delay_ms = 0 if dead else DELAY_LEVELS_MS[level - 1]
         due = seen.now + delay_ms
         late_ms = 0 if dead else DELAY_LATE_MS
-        self._log.promise(Promise(topic, seen.message_id, seen.attempt + 1, due, due + late_ms, source=seen.physical))
+        self._log.promise(
+            Promise(topic, seen.message_id, seen.attempt + 1, due, latest=due + late_ms, source=seen.physical)
+        )
 
     def step_ended(self, now: int) -> None:
         """Check that no pull waits past its deadline, or while a wanted message is available."""

@@ -11,7 +11,7 @@ whose source message was deleted need not be kept.
 import heapq
 from bisect import bisect_left
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import NamedTuple
 
 from observations import Place, Sent, Stored
@@ -69,6 +69,7 @@ class Promise:
     message_id: str
     attempt: int
     earliest: int
+    _: KW_ONLY
     latest: int
     must: bool = True
     withdrawn: bool = False
@@ -169,7 +170,9 @@ class StoredMessages:
         """Record an accepted send."""
         if seen.due_ms is not None:
             late = DELAY_LATE_MS if seen.delay_level else TIMER_LATE_MS
-            self.promise(Promise(seen.topic, seen.message_id, 0, seen.due_ms, seen.due_ms + late, source=seen.physical))
+            self.promise(
+                Promise(seen.topic, seen.message_id, 0, seen.due_ms, latest=seen.due_ms + late, source=seen.physical)
+            )
             return
         self.there_at_once((seen.topic, seen.queue_id, seen.offset), seen.message_id)
 

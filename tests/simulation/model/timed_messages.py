@@ -50,7 +50,7 @@ class TimedMessages:
         due, late = seen.due_ms, seen.due_ms + TIMER_LATE_MS
         # A message that waits longer than the window is copied in between.
         straight = due - seen.now < WHEEL_MS
-        promise = Promise(seen.topic, seen.message_id, 0, due, late, source=seen.physical, straight=straight)
+        promise = Promise(seen.topic, seen.message_id, 0, due, latest=late, source=seen.physical, straight=straight)
         self._waiting[seen.topic, seen.message_id, slot_end(seen.due_ms)].append(self._log.promise(promise))
 
     def recalled(self, seen: Recalled) -> None:

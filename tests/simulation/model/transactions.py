@@ -18,7 +18,7 @@ Upstream allows the following and nothing else (TransactionalMessageServiceImpl,
 """
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from members import Members
 from observations import Checked, Ended, HalfStored, Prepared, Stored
@@ -54,6 +54,7 @@ class Half:
     """Time at which it was stored, or of the last start of the broker."""
     ended: list[int] = field(default_factory=list)
     passed: int | None = None
+    _: KW_ONLY
     doubtful: bool = False
 
     @property
@@ -196,13 +197,13 @@ class Transactions:
             self._something_to_do(seen.now)
             self._noticed_ms = seen.now + NOTED_MS + 2 * (INTERVAL_MS + ROUND_MS)
             if seen.decision == "commit":
-                self._log.promise(Promise(half.seen.topic, seen.message_id, 0, seen.now, seen.now))
+                self._log.promise(Promise(half.seen.topic, seen.message_id, 0, seen.now, latest=seen.now))
 
     def discarded(self, seen: Stored) -> None:
         """Check that a half message may be discarded."""
         if self._pass(seen.message_id, MOST_CHECKS, seen.now) is None:
             raise Violation(f"discarded too early, or not a waiting half message: {seen}")
-        self._log.promise(Promise(DISCARDED_TOPIC, seen.message_id, 0, seen.now, seen.now))
+        self._log.promise(Promise(DISCARDED_TOPIC, seen.message_id, 0, seen.now, latest=seen.now))
 
     def deleted(self, now: int) -> None:
         """Record a deletion: deleted half messages wait no longer."""

@@ -44,7 +44,7 @@ def test_the_results_of_a_run_are_added_to_the_record(tmp_path: Path) -> None:
     assert merge(tmp_path / "run.json", tmp_path / "record.json") == 40
 
     [run] = read(tmp_path / "record.json")
-    assert run == Run(run.date, "4b0f52e9", FIRST, 40, [FIRST + 7])
+    assert run == Run(run.date, "4b0f52e9", FIRST, 40, failed=[FIRST + 7])
     assert short_schedules.found() == [FIRST + 7]
 
 

@@ -9,7 +9,7 @@ from schedule_record import FIRST, FIRST_WHOLE, RECORD, Run, add, next_number, p
 from short_schedules import LENGTH, found, main, schedule
 from simulation import ACTIONS
 
-RUN = Run("2026-11-27", "4b0f52e9", FIRST, 100, [FIRST + 7])
+RUN = Run("2026-11-27", "4b0f52e9", FIRST, 100, failed=[FIRST + 7])
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import json
 import signal
 import sys
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 
@@ -38,6 +38,7 @@ class LongRun:
     first: int
     count: int = 0
     failed: dict[int, str] = field(default_factory=dict)
+    _: KW_ONLY
     cpu_s: float = 0.0
 
     @classmethod
@@ -88,7 +89,7 @@ def merge(path: Path, record: Path) -> int:
     run = LongRun.load(path)
     for number, error in run.failed.items():
         short_schedules.keep(number, error)
-    entry = schedule_record.Run(date.today().isoformat(), run.commit, run.first, run.count, sorted(run.failed))
+    entry = schedule_record.Run(date.today().isoformat(), run.commit, run.first, run.count, failed=sorted(run.failed))
     return schedule_record.add(entry, record)
 
 

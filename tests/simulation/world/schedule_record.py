@@ -11,7 +11,7 @@ same numbers each time and are not recorded.
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -31,6 +31,7 @@ class Run:
     commit: str
     first: int
     count: int
+    _: KW_ONLY
     failed: list[int]
 
     @property

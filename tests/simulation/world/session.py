@@ -543,7 +543,7 @@ class Session:
                 obs.Reset(self.now_ms, client.group, topic, tuple(sorted(outcome.offsets.items())), tuple(others))
             )
 
-        self.ask(client, offset_operations.ResetOffset(client.group, topic, 0, queue_id, offset), on_answer)
+        self.ask(client, offset_operations.ResetOffset(client.group, topic, 0, queue_id, offset=offset), on_answer)
 
     def look(self, client: Client, topic: str, queue_id: int) -> None:
         """Query the committed offset, the offsets of the queue and the members of the group."""

@@ -201,7 +201,7 @@ def main(words: list[str]) -> int:
     elapsed = time.monotonic() - begin
     print(f"{done} schedules from number {first} in {elapsed:.0f} s, {len(failing)} failed")
     if recorded and done:
-        run = schedule_record.Run(date.today().isoformat(), commit(), first, done, sorted(failing))
+        run = schedule_record.Run(date.today().isoformat(), commit(), first, done, failed=sorted(failing))
         print(f"{schedule_record.add(run, RECORD)} recorded schedules")
     return 1 if failing else 0
 

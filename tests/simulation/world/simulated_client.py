@@ -1,7 +1,7 @@
 """A simulated client, with the functions by which clients build receipt handles and parse texts of pop responses."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from observations import Handle
 from rocketmq_testkit.emulator.engine import DirectChannel
@@ -30,6 +30,7 @@ class Client:
     sql: bool = False
     """True if it subscribes to its tags with an SQL92 expression."""
     channel: DirectChannel = field(init=False)
+    _: KW_ONLY
     handles: list[Handle] = field(default_factory=list)
     pulled: list[tuple[str, int, int, str]] = field(default_factory=list)
     """Messages that it may send back: (message id, attempt, physical offset, topic)."""
