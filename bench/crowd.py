@@ -29,7 +29,14 @@ from rocketmq_testkit.emulator.operations.clients import (
     UnregisterClient,
 )
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
-from rocketmq_testkit.emulator.operations.consume import AckMessage, PopMessage, PopResult, PullMessage
+from rocketmq_testkit.emulator.operations.consume import (
+    FLAG_SUBSCRIPTION,
+    FLAG_SUSPEND,
+    AckMessage,
+    PopMessage,
+    PopResult,
+    PullMessage,
+)
 from rocketmq_testkit.emulator.operations.groups import (
     CreateGroup,
     DeleteGroup,
@@ -154,7 +161,8 @@ def filled(groups: int, messages: int) -> Crowd:
 
 def pull(group: str, topic: str, offset: int, *, suspend_ms: int = 0) -> PullMessage:
     """Return a pull of one message."""
-    return PullMessage(group, topic, 0, offset, 1, 6 if suspend_ms else 4, 0, suspend_ms, 0, "*", "TAG")
+    flags = FLAG_SUBSCRIPTION | (FLAG_SUSPEND if suspend_ms else 0)
+    return PullMessage(group, topic, 0, offset, 1, flags, 0, suspend_ms, 0, "*", "TAG")
 
 
 def pop(world: World, group: str, topic: str, *, order: bool = False) -> PopMessage:

@@ -2,10 +2,11 @@
 
     python bench/executable.py [OTHER ...]
 
-needs `make executable`. The commands start by turns, 21 times each: the command as pip installs it, with compiled
-modules, in the environment of the build; the executable with an empty cache; the executable with a filled cache; and
-the commands OTHER. The table has the time until the ready line, the median of its ratio to the installed command in the
-same turn, and the processor time.
+needs `make executable`. The commands start by turns, 22 times each, of which the first turn is not counted: the command
+as pip installs it, with compiled modules, in the environment of the build; the executable with an empty cache; the
+executable with a filled cache; and the commands OTHER. The table has the time until the ready line (median and
+shortest), the median of its ratio to the installed command in the same turn, and the processor time (median and
+shortest).
 """
 
 import os
@@ -21,7 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent
 EXECUTABLE = ROOT / "dist" / "rocketmq-emulator"
 INSTALLED = ROOT / "build" / "executable" / "venv" / "bin" / "rocketmq-emulator"
 WORDS = [word for name in ("namesrv", "broker", "grpc", "control") for word in (f"--{name}-port", "0")]
+"""Options: a free port for each server."""
 STARTS = 21
+"""Measured starts of each command."""
 
 
 def start(command: str, cache: Path) -> tuple[float, float]:
@@ -35,6 +38,7 @@ def start(command: str, cache: Path) -> tuple[float, float]:
     assert process.stdout.readline()
     wall = time.perf_counter() - begin
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    # utime and stime, fields 14 and 15 of proc_pid_stat(5); the first two are cut off.
     processor = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     process.terminate()
     process.wait()
@@ -46,7 +50,7 @@ def main(others: list[str]) -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder:
         filled, empty = Path(folder) / "filled", Path(folder) / "empty"
-        ways = [
+        ways = [  # name in the table, command, folder of its cache
             ("installed command", str(INSTALLED), filled),
             ("one file, empty cache", str(EXECUTABLE), empty),
             ("one file, unpacked before", str(EXECUTABLE), filled),

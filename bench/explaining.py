@@ -7,9 +7,9 @@ groups, members, messages in flight, acknowledgements, retries, topics, delayed,
 
 An explanation at once after the last message searches the log for the id of the message, because the emulator had no
 idle moment to index it; its time grows with the log. The others come after the indexing: the first one of an emulator,
-those that follow no change, and those that follow one more message and one more pop. The last column is the history of
-the message. The exit code is 1 if one of them takes more than 10 ms, except the one at once. The garbage of the set-up
-is collected before.
+those that follow no change, and those that follow one more message and one more pop. The column `history` is the
+history of the message. The exit code is 1 if one of them takes more than 10 ms, except the one at once. The garbage of
+the set-up is collected before.
 """
 
 import gc
@@ -35,7 +35,13 @@ from rocketmq_testkit.emulator.operations.clients import (
     MessageQueue,
     SubscriptionData,
 )
-from rocketmq_testkit.emulator.operations.consume import AckMessage, PopMessage, PopResult, PullMessage
+from rocketmq_testkit.emulator.operations.consume import (
+    FLAG_SUBSCRIPTION,
+    AckMessage,
+    PopMessage,
+    PopResult,
+    PullMessage,
+)
 from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
@@ -43,12 +49,13 @@ from world import START_MS
 
 LIMIT_MS = 10.0
 LOOKS = 11
+"""Number of explanations of which a row shows the median."""
 HOUR_MS = 3_600_000
 
 
 @dataclass
 class Crowd:
-    """An engine with a topic of four queues and one message of interest."""
+    """An engine with the topic `orders` of four queues. Message 0 is the one that is explained."""
 
     engine: Engine
 
@@ -178,7 +185,7 @@ def pulled() -> tuple[Crowd, str]:
     for number in range(32_000):
         crowd.send(number)
     for offset in range(0, 32_000, 32):
-        pull = PullMessage("billing", "orders", 0, offset, 32, 4, 0, 0, 0, "*", "TAG")
+        pull = PullMessage("billing", "orders", 0, offset, 32, FLAG_SUBSCRIPTION, 0, 0, 0, "*", "TAG")
         crowd.engine.submit(crowd.engine.brokers[0], pull, channel)
     return crowd, "billing"
 
@@ -219,7 +226,7 @@ def delayed() -> tuple[Crowd, str]:
     crowd = Crowd.create()
     crowd.member("billing", "c")
     for number in range(50_000):
-        crowd.send(number, DELAY="17")
+        crowd.send(number, DELAY="17")  # one hour
     return crowd, "billing"
 
 
@@ -260,6 +267,7 @@ SITUATIONS: dict[str, Callable[[], tuple[Crowd, str]]] = {
     "5,000 half messages": half,
     "16,000 locked queues": locks,
 }
+"""Name -> function that returns the engine and the group for which message 0 is explained."""
 
 
 @dataclass(frozen=True)

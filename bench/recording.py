@@ -1,4 +1,4 @@
-"""Records what an emulator responds to a workload, for the bare server."""
+"""Records the responses of an emulator to a workload, for the bare server."""
 
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,9 +21,9 @@ from rocketmq_testkit.remoting.wire.ext_fields import Header
 OPAQUE = 987_654_321
 """Stands in a recorded header, to find the place of the opaque."""
 DISTINCT = ("AckMessage", "EndTransaction")
-"""RPCs whose requests differ each time, while their responses are equal."""
+"""RPCs whose requests differ each time, while their responses are equal: recorded once, as `Record.others`."""
 MESSAGES = 64
-"""Messages of the recorded work: one piece of each row."""
+"""Messages of the recorded work; a multiple of the number of outstanding requests of each row."""
 Fields = Header | Mapping[str, object] | None
 """Ext fields of a request."""
 
@@ -55,7 +55,7 @@ class RecordingRemotingClient(RemotingClient):
         super().oneway(code, ext, body)
 
     def collect(self, opaque: int, timeout: float | None = None) -> RemotingCommand:
-        """Wait for a response and record it."""
+        """Wait up to `timeout` seconds for a response and record it."""
         response = super().collect(opaque, timeout)
         self._record.remoting[str(int(self._codes.pop(opaque)))] = _parts(response)
         return response

@@ -40,12 +40,16 @@ from servers import EmulatorCommand, RealBroker, Server, cpu_seconds, create_top
 MESSAGES = 400_000
 QUEUES = 4
 BODY = 100
+"""Bytes of a body."""
 BATCH = 500
+"""Messages of a batch with which the topic is filled."""
 TOPIC = "orders"
 NINE: Wanted = tuple((column.name, column.types[0]) for column in MESSAGE)
 TWO: Wanted = (("body", "binary"), ("queueOffset", "bigint"))
+"""Columns of a read, as (name, Spark type): all nine, or two of them."""
 TWO_COLUMNS = "body binary, queueOffset bigint"
 LARGE_PULLS = {"maxTransferCountOnMessageInMemory": "1024", "maxTransferBytesOnMessageInMemory": str(4 << 20)}
+"""Broker keys that allow pulls of 1,024 messages."""
 ROOMY = ("storeMaxBytes", str(2 << 30))
 """Enough memory for all measured messages, so that the emulator deletes none."""
 SECTION = """## Spark
@@ -98,7 +102,7 @@ def fill(server: Server, messages: int) -> None:
 
 
 def alone(columns: Wanted, pull: str) -> Work:
-    """Read without Spark, one range after another in one process."""
+    """Read without Spark, one range after another in one process. `pull`: messages of a pull, as an option's text."""
 
     def work(server: Server) -> None:
         given = source_options({"nameServer": server.namesrv, "topic": TOPIC, "pullBatchSize": pull})
@@ -111,7 +115,7 @@ def alone(columns: Wanted, pull: str) -> Work:
 
 
 def sent_alone(messages: int, size: str) -> Work:
-    """Write without Spark."""
+    """Write without Spark. `size`: messages of a send, as the text of the option `sendBatchSize`."""
     rows = pa.RecordBatch.from_pydict({"body": [b"x" * BODY] * 10_000})
 
     def work(server: Server) -> None:

@@ -1,7 +1,7 @@
-"""Measures if many light message queues (LMQ), compacted topics and static topics slow down the requests for each.
+"""Measures if requests slow down when there are many light message queues (LMQ), compacted topics and static topics.
 
 These are the rows of `bench/growth.py` about such topics. The full emulator holds 10,000 light queues with 200,000
-messages, each in two of them, 10,000 static topics, and a compacted topic with 100,000 messages in files of 999.
+messages, each in two of them, 10,000 static topics, and a compacted topic with 100,000 messages, 999 in each file.
 """
 
 import time
@@ -12,7 +12,7 @@ from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
-from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.consume import FLAG_SUBSCRIPTION, PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.operations.topics import (
@@ -26,10 +26,15 @@ from rocketmq_testkit.emulator.operations.topics import (
 from world import BODY, FAR_MS, START_MS, World, response
 
 LIGHT, DISPATCHED, STATIC, COMPACTED = 10_000, 200_000, 10_000, 100_000
+"""Light queues, messages dispatched to them, static topics and messages of the compacted topic in the full emulator."""
 BUSY = 10
 """Number of light queues and of static topics that the steps use in either emulator."""
 KEYS = 1_000
+"""Number of different keys (KEYS) of the messages of the compacted topic."""
 IN_A_FILE = 999
+"""Messages of a file of the compacted log: its index has 1,000 units, of which the end marker takes one."""
+INDEX_UNIT_BYTES = 46
+"""Size of an index unit (CompactionLog of 5.3.3)."""
 MOVED_AT = 4
 """Messages of a logical queue before it moved to the other broker."""
 CONTINUES_AT = 100
@@ -37,7 +42,7 @@ CONTINUES_AT = 100
 PULLED = 32
 """Messages of a pull."""
 ROUND_MS = 60_000
-"""Interval of the compaction. A round can take up to as long again to start."""
+"""The key compactionScheduleInternal (ms). Rounds come at intervals of one to two times its value, and 1 s."""
 
 Work = Callable[[], None]
 Step = Callable[[World, int], Work]
@@ -58,7 +63,7 @@ def made(light: int, dispatched: int, static: int, compacted: int) -> World:
     emulation = EmulationConfig()
     emulation.store_max_bytes = 4 * 1024**3
     config = BrokerConfig(enable_lmq=True, enable_multi_dispatch=True, enable_compaction=True)
-    config.compaction_cq_mapped_file_size = 46 * (IN_A_FILE + 1)
+    config.compaction_cq_mapped_file_size = INDEX_UNIT_BYTES * (IN_A_FILE + 1)
     config.compaction_schedule_internal = ROUND_MS
     other = BrokerConfig(broker_name="broker-b")
     world = World(Engine(brokers=[config, other], emulation=emulation, now_ms=START_MS))
@@ -71,7 +76,7 @@ def made(light: int, dispatched: int, static: int, compacted: int) -> World:
     response(world.submit(CreateTopic(TopicConfig("compacted", 1, 1), {"+cleanup.policy": "COMPACTION"})))
     for number in range(compacted):
         world.sent("compacted", KEYS=f"k{number % KEYS}")
-    # The pulls and the wait run the compaction before the measurement.
+    # A pull carries out the rounds that have become due, here before the measurement.
     pull(world, "compacted", 0)
     world.engine.scheduler.advance_to(world.now_ms + 3 * ROUND_MS)
     pull(world, "compacted", 0)
@@ -218,7 +223,9 @@ def static_pulled(world: World, count: int) -> Work:
 
     def work() -> None:
         for number in range(count):
-            operation = PullMessage("G", f"static-{number % BUSY}", 0, 0, PULLED, 4, 0, 0, 0, "*", "TAG")
+            operation = PullMessage(
+                "G", f"static-{number % BUSY}", 0, 0, PULLED, FLAG_SUBSCRIPTION, 0, 0, 0, "*", "TAG"
+            )
             found = world.engine.execute(leader, operation)
             assert isinstance(found, PullResult)
             assert len(found.records) == MOVED_AT

@@ -13,10 +13,11 @@ from workloads import BODY_BYTES, Figure, Meter, Work, load_driver, new_name
 OUTSTANDING = 32
 """Commands that a driver carries out at a time. They are sent by this process, one for each transaction."""
 CHECK_SETTINGS: Mapping[str, str] = {"transactionCheckInterval": "1000", "transactionTimeOut": "1000"}
-"""Keys of a broker that checks transactions soon (ms)."""
+"""Keys of a broker that checks a transaction after 1 to 2 s (values in ms); the defaults are 30 s and 6 s."""
 PART = 1 / 6
 """Transactions in a round of a warm-up, as a part of its usual messages."""
 CHECKS_SECONDS_MAX = 120.0
+"""Timeout for the checks of all transactions."""
 
 
 def _send(driver: Driver, topic: str, count: int, outcome: str) -> None:
@@ -36,7 +37,10 @@ def _producer(driver: Driver, topic: str) -> None:
 
 
 def transactions(sdk: str, count: int, warm_up: WarmUp) -> Work:
-    """Send transactions that are committed at once, after a warm-up. Each is three messages."""
+    """Send transactions that are committed at once, after a warm-up.
+
+    A broker stores three messages for each (half message, op message, message), and a client sends two requests.
+    """
     rounds = warm_up.times(PART)
 
     def run(server: Server) -> Figure:
@@ -54,7 +58,10 @@ def transactions(sdk: str, count: int, warm_up: WarmUp) -> Work:
 
 
 def checks(count: int, warm_up: WarmUp) -> Work:
-    """Send transactions of unknown outcome, and wait until the broker has checked each of them."""
+    """Send transactions of unknown outcome, and wait until the broker has checked each of them.
+
+    The producer answers each check with COMMIT.
+    """
     rounds = warm_up.times(PART)
 
     def run(server: Server) -> Figure:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.operations.consume import PullMessage
+from rocketmq_testkit.emulator.operations.consume import FLAG_SUBSCRIPTION, FLAG_SUSPEND, PullMessage
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from world import BODY, START_MS, World, response
 
@@ -89,7 +89,7 @@ def pulled(world: World, count: int) -> Work:
 
     def work() -> None:
         for offset in range(first, first + count, PULLED):
-            pull = PullMessage("G", "work", 0, offset, PULLED, 4, 0, 0, 0, "*", "TAG")
+            pull = PullMessage("G", "work", 0, offset, PULLED, FLAG_SUBSCRIPTION, 0, 0, 0, "*", "TAG")
             assert world.engine.execute(slave, pull)
 
     return work
@@ -102,7 +102,7 @@ def woken(world: World, count: int) -> Work:
     def work() -> None:
         for _ in range(count):
             end = slave.store.max_offset("work", 0)
-            pull = PullMessage("G", "work", 0, end, PULLED, 6, 0, 15_000, 0, "*", "TAG")
+            pull = PullMessage("G", "work", 0, end, PULLED, FLAG_SUBSCRIPTION | FLAG_SUSPEND, 0, 15_000, 0, "*", "TAG")
             call = world.engine.submit(slave, pull)
             world.send("work")
             response(call)

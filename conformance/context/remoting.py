@@ -32,6 +32,7 @@ from .case_context import CaseContext
 T = TypeVar("T")
 P = ParamSpec("P")
 _REPLY_SECONDS_MIN = 0.01
+"""Shortest wait for one response, so that a response that has already arrived is read after the common timeout."""
 _AHEAD_MS = 60_000
 """Distance of a query's end from now, so that it finds new messages even if clocks differ."""
 
@@ -111,11 +112,11 @@ class RemotingContext(CaseContext):
         return message
 
     def view(self, offset: object, **fields: object) -> Response:
-        """View the message at a commit log offset."""
+        """View the message at a commit log offset. A case may send a malformed `offset`."""
         return self.request(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": offset, **fields})
 
     def query(self, topic: str, key: object, **fields: object) -> Response:
-        """Query messages by key: by default up to 32, stored at any time."""
+        """Query messages by key: by default up to 32, stored at any time. A case may send a malformed `key`."""
         times = {"beginTimestamp": 0, "endTimestamp": self.now_ms() + _AHEAD_MS}
         return self.request(RequestCode.QUERY_MESSAGE, {"topic": topic, "key": key, "maxNum": 32, **times, **fields})
 
@@ -147,6 +148,7 @@ class RemotingContext(CaseContext):
 
     ack = _method_of(ack_request)
     change = _method_of(change_request)
+    """Changes the invisible duration of a popped message."""
 
     # --- topics
 
@@ -168,13 +170,20 @@ class RemotingContext(CaseContext):
     def heartbeat(
         self, client: str, *, to: RemotingClient | None = None, version: int | None = None, **more: Any
     ) -> Response:
-        """Send a client's heartbeat; `more`: see `heartbeat_request`. `version` is the current time by default."""
+        """Send a client's heartbeat; `more`: see `heartbeat_request`.
+
+        `version` is that of the subscriptions. By default it is the current time (ms), as SDKs send it: a broker
+        replaces subscriptions only by those of a higher version.
+        """
         version = self.now_ms() if version is None else version
         return self.request(*heartbeat_request(client, version=version, **more), to=to)
 
 
 def connection_state(connection: RemotingClient) -> str:
-    """Return `open` if the connection still answers a request, else `closed`."""
+    """Return `open` if a request on the connection is answered, `closed` if the broker has closed it.
+
+    Raises RemotingTimeout if there is no response within 10 s.
+    """
     try:
         connection.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "nobody"}, timeout=10)
     except ConnectionError:

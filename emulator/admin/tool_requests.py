@@ -26,7 +26,9 @@ from ..store.message_store import MessageStore
 from ..topic.topic_table import TopicTable
 
 CONFIG_TYPES = frozenset({"topics", "subscriptiongroups", "consumeroffsets"})
+"""The tables that ExportConfigToJson may name."""
 READ_AHEAD, READ_AT_RANDOM = 0, 1
+"""The modes of SetCommitLogReadMode: MADV_NORMAL and MADV_RANDOM of madvise(2)."""
 
 
 class BrokerTools:
@@ -51,7 +53,7 @@ class BrokerTools:
 
     @handles(CleanUnusedTopic)
     def clean_unused_topics(self, call: Call, operation: CleanUnusedTopic) -> Done:
-        """Delete the queues of topics that do not exist (any more); those of light queues stay."""
+        """Delete the queues of topics that do not exist; light queues (LMQ) stay."""
         self._store.delete_unknown_topics(self._topics.find, self._topics.is_system)
         return Done()
 

@@ -54,15 +54,17 @@ class MessageWithCopies:
     """A message with all its copies, the oldest first.
 
     The other fields are those of the oldest copy in the message's own topic, or else of the oldest copy that is not the
-    mark of a recall.
+    mark of a recall: a message with which a recall tells the timer wheel to drop a timed message.
     """
 
     message_id: str
+    """The unique key (UNIQ_KEY) that the client set."""
     topic: str
     tag: str | None
     keys: tuple[str, ...]
     _: KW_ONLY
     message_group: str | None
+    """The property `__SHARDINGKEY`: the group in which FIFO messages are ordered; None without it."""
     born_at_ms: int
     sender: str
     """The address of the producer (`host:port`)."""

@@ -12,7 +12,9 @@ class TimerKind:
     CONSUMER_REQUEST = "request to a consumer"
     GRPC_CLIENT_REQUEST = "request to a gRPC client"
     REQUEST_QUEUES = "request queues"
+    """A scan rejects requests that have waited too long for a thread."""
     REQUEST_THREAD = "request thread"
+    """The end of the time for which a request occupies a thread of a pool."""
 
     # delayed messages and transactions
     DELAY_LEVEL = "delay level"
@@ -25,10 +27,14 @@ class TimerKind:
     """The end of one check point, in lists of scheduled events. One timer of the kind REVIVE processes several."""
     REVIVE = "revive"
     POP_BUFFER = "pop buffer"
+    """The merge buffer writes a check point, or removes finished ones."""
     POP_CACHE = "pop cache"
+    """The cache of KV records writes a record, or moves offsets."""
     POP_RECORDS = "pop records"
+    """A scan redelivers messages of due KV records."""
     ORDER_LOCK = "order lock"
     RENEWAL = "renewal"
+    """The proxy renews the invisible duration of a message of a push consumer."""
 
     # clients
     CLIENT_HOUSEKEEPING = "client housekeeping"
@@ -42,6 +48,7 @@ class TimerKind:
     # brokers
     CLEAN_UP = "clean up"
     SHUTDOWN = "shutdown"
+    """The end of a graceful stop of a broker (`shutdownWaitTimeSeconds`)."""
     BROKER_REGISTRATION = "broker registration"
     SLAVE_ACKNOWLEDGEMENT = "slave acknowledgement"
     SLAVE_SYNCHRONIZATION = "slave synchronization"

@@ -8,7 +8,7 @@ from rocketmq_testkit.fixtures.command import main
 
 
 class Shell:
-    """Runs commands. `control`, if given, is the value of the option `--control` of each command."""
+    """Runs the subcommands of `rocketmq-emulator`. `control`: the value of their option `--control`, if given."""
 
     def __init__(
         self, captured: pytest.CaptureFixture[bytes], patch: pytest.MonkeyPatch, control: str | None = None

@@ -29,7 +29,7 @@ _SHOWN = (
     (re.compile(r"\b[0-9A-F]{32,64}\b"), "ID"),
     (re.compile(r"\b(?:vm|[0-9]+(?:\.[0-9]+){3}|[\w.-]+)@[\w#@.-]+"), "CLIENT"),
     (re.compile(r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d(?:\.\d+)?"), "TIME"),
-    (re.compile(r"\b12(?:\.\d+)? s\b"), "12 s"),
+    (re.compile(r"\b12(?:\.\d+)? s\b"), "12 s"),  # a measured time: one application works 12 s
     (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
 )
 

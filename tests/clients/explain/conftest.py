@@ -1,4 +1,4 @@
-"""One emulator without a journal, and SDKs connected to it, for the tests of all reasons."""
+"""One emulator without a journal, and SDKs connected to it, for tests that provoke each reason of an explanation."""
 
 from collections.abc import Iterator
 

@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.message.receipt import NORMAL, RETRY_V1, RETRY_V2
     [("", True), ("G", True), ("g" * 255, True), ("g" * 256, False), ("a b", False), ("%RETRY%G", True), ("ü", False)],
 )
 def test_a_group_of_up_to_255_legal_characters_is_created_by_its_use(group: str, legal: bool) -> None:
-    """A group is created by use if its name has at most 255 characters, all of them legal."""
+    """At most 255 legal characters; 5.3.3 accepts an empty name as well."""
     assert is_legal_group(group) is legal
 
 

@@ -1,4 +1,7 @@
-"""Metrics of the lag of connected groups."""
+"""Metrics of the lag of connected groups.
+
+The keys of `values` are the labels `consumer_group`, `is_retry` and `topic`, joined by blanks: `G false A`.
+"""
 
 import pytest
 from engine_world import World
@@ -39,7 +42,6 @@ def test_age_of_the_lag_follows_the_clock_of_the_emulator(world: World) -> None:
     world.send("A")
     world.broker.offsets.commit("G", "A", 0, 0)
     world.advance(60_000)
-    join(world, "c1", {"A": "*"})
     assert values(world.engine, AGE) == {"G false A": 61_000}
     world.broker.offsets.commit("G", "A", 0, 1)
     assert values(world.engine, AGE) == {"G false A": 60_000}
@@ -59,7 +61,10 @@ def test_lag_counts_only_messages_with_a_subscribed_tag(world: World) -> None:
 def test_lag_of_many_messages_is_estimated_from_the_first_matches(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The broker reads until it has more matches than its limit: three of the first four, so it reports four of six."""
+    """The broker reads until it has more matches than its limit, here 2. Three of the first four messages match.
+
+    It estimates the same share for all six messages, rounded down: four.
+    """
     monkeypatch.setattr(lag_samples, "MATCHES_MAX", 2)
     world.topic("A")
     world.broker.offsets.commit("G", "A", 0, 0)
@@ -89,7 +94,7 @@ def test_topic_without_permissions_has_no_lag(world: World) -> None:
 
 
 def test_a_read_of_many_metrics_pauses_after_each_part(world: World) -> None:
-    """A part has at most 200 samples, or the samples of one topic of a group."""
+    """A part has at most 200 samples. The first one has the samples of the whole broker as well, fewer than 20."""
     for number in range(300):
         world.topic(f"T{number}")
         world.send(f"T{number}")
