@@ -28,5 +28,5 @@ def copied_with_memories(engine: Engine) -> Engine:
     """Start an engine from a snapshot of another engine, plus copies of the state that only forks keep."""
     state = read_snapshot(BytesIO(saved(engine)))
     for lent, left in zip(engine.lend().brokers, state.brokers, strict=True):
-        left.memories, left.common_end = deepcopy(lent.memories), lent.common_end
+        left.memories, left.common_end, left.skew_ms = deepcopy(lent.memories), lent.common_end, lent.skew_ms
     return Engine(state=state)
