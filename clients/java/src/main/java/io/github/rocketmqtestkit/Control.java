@@ -13,6 +13,8 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
  * Requests to the control port of an emulator. It has every verb of the
@@ -21,6 +23,10 @@ import java.util.concurrent.ExecutionException;
 public final class Control {
     private static final HttpClient CLIENT = HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(30)).build();
+    /** The longest time until a running emulator returns its addresses. */
+    private static final Duration READY_MAX = Duration.ofSeconds(30);
+    /** The version of Java since which a pending request can be canceled. */
+    private static final int CANCELS_SINCE = 16;
     private static final String ASSERTION_FAILED = "urn:rocketmq-testkit:problem:assertion-failed";
 
     private final String base;
@@ -45,7 +51,7 @@ public final class Control {
      * @throws RocketMQException if it is refused
      */
     public Map<String, Object> get(String path) {
-        return send("GET", path, null);
+        return send("GET", path, null, null);
     }
 
     /**
@@ -54,7 +60,7 @@ public final class Control {
      * @throws RocketMQException if it is refused
      */
     public Map<String, Object> post(String path, Map<String, ?> body) {
-        return send("POST", path, body);
+        return send("POST", path, body, null);
     }
 
     /**
@@ -63,7 +69,7 @@ public final class Control {
      * @throws RocketMQException if it is refused
      */
     public Map<String, Object> patch(String path, Map<String, ?> body) {
-        return send("PATCH", path, body);
+        return send("PATCH", path, body, null);
     }
 
     /**
@@ -72,7 +78,7 @@ public final class Control {
      * @throws RocketMQException if it is refused
      */
     public Map<String, Object> delete(String path) {
-        return send("DELETE", path, null);
+        return send("DELETE", path, null, null);
     }
 
     /** Sends GET and returns the response as text. */
@@ -91,23 +97,49 @@ public final class Control {
 
     /** Sends GET and returns the response, which need not end. The caller closes it. */
     InputStream stream(String path) {
-        return opened("GET " + path, exchange("GET", path, null, BodyHandlers.ofInputStream()));
+        HttpRequest request = request("GET", path, null, null);
+        return opened("GET " + path, exchange("GET " + path, request, BodyHandlers.ofInputStream()));
+    }
+
+    /** Returns the addresses of a running emulator. */
+    Fields ready() {
+        return ready(READY_MAX);
+    }
+
+    Fields ready(Duration limit) {
+        return new Fields(send("GET", "/readyz", null, limit));
     }
 
     /**
-     * Sends a request that may wait for long, and returns the response, which need not end. The caller closes it. If the
-     * thread is interrupted, a response that arrives later is closed.
+     * Sends a request and returns the response, which need not end. The caller closes it. If the thread is interrupted,
+     * or the response does not begin within a time, the request ends.
      */
-    InputStream stream(String method, String path, Map<String, ?> body) {
+    LastingResponse lasting(String method, String path, Map<String, ?> body, Duration limit) {
         CompletableFuture<HttpResponse<InputStream>> pending =
-                CLIENT.sendAsync(request(method, path, body), BodyHandlers.ofInputStream());
+                CLIENT.sendAsync(request(method, path, body, null), BodyHandlers.ofInputStream());
         try {
-            return opened(method + " " + path, pending.get());
+            return new LastingResponse(opened(method + " " + path, pending.get(limit.toMillis(), TimeUnit.MILLISECONDS)));
         } catch (ExecutionException e) {
             throw unreachable(e.getCause());
+        } catch (TimeoutException e) {
+            abandon(pending);
+            throw new RocketMQException(base + ": the control port has not responded to " + method + " " + path + " within "
+                    + limit.toMillis() + " ms; check that the emulator responds, and start it again if it does not", e);
         } catch (InterruptedException e) {
-            pending.thenAccept(late -> closeQuietly(late.body()));
+            abandon(pending);
             throw interrupted(method + " " + path, e);
+        }
+    }
+
+    /** Ends a request. Java 11 cannot cancel it, so that the response is closed when it arrives. */
+    private static void abandon(CompletableFuture<HttpResponse<InputStream>> pending) {
+        pending.whenComplete((late, failure) -> {
+            if (late != null) {
+                closeQuietly(late.body());
+            }
+        });
+        if (Runtime.version().feature() >= CANCELS_SINCE) {
+            pending.cancel(true);
         }
     }
 
@@ -156,8 +188,11 @@ public final class Control {
         return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
     }
 
-    private Map<String, Object> send(String method, String path, Map<String, ?> body) {
-        HttpResponse<String> response = exchange(method, path, body, BodyHandlers.ofString(StandardCharsets.UTF_8));
+    /** {@code limit}: the longest time until the response; null for no limit. */
+    private Map<String, Object> send(String method, String path, Map<String, ?> body, Duration limit) {
+        HttpRequest request = request(method, path, body, limit);
+        HttpResponse<String> response =
+                exchange(method + " " + path, request, BodyHandlers.ofString(StandardCharsets.UTF_8));
         String text = response.body();
         if (response.statusCode() < 300) {
             return text.isBlank() ? Map.of() : Json.readObject(text);
@@ -165,19 +200,21 @@ public final class Control {
         throw refused(method + " " + path, response.statusCode(), text);
     }
 
-    private <T> HttpResponse<T> exchange(
-            String method, String path, Map<String, ?> body, HttpResponse.BodyHandler<T> handler) {
+    private <T> HttpResponse<T> exchange(String name, HttpRequest request, HttpResponse.BodyHandler<T> handler) {
         try {
-            return CLIENT.send(request(method, path, body), handler);
+            return CLIENT.send(request, handler);
         } catch (IOException e) {
             throw unreachable(e);
         } catch (InterruptedException e) {
-            throw interrupted(method + " " + path, e);
+            throw interrupted(name, e);
         }
     }
 
-    private HttpRequest request(String method, String path, Map<String, ?> body) {
+    private HttpRequest request(String method, String path, Map<String, ?> body, Duration limit) {
         HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(base + path));
+        if (limit != null) {
+            request.timeout(limit);
+        }
         if (body == null) {
             request.method(method, HttpRequest.BodyPublishers.noBody());
         } else {

@@ -26,6 +26,9 @@ public final class RocketMQ implements AutoCloseable {
     /** The environment variable with the token of that control port, if it requires one. */
     public static final String TOKEN_VARIABLE = "ROCKETMQ_CONTROL_TOKEN";
 
+    /** How much longer than its wait a request for a hold may take. */
+    private static final Duration HOLD_ANSWER_MAX = Duration.ofSeconds(10);
+
     private final Addresses addresses;
     private final Control control;
     private final Clock clock;
@@ -34,6 +37,8 @@ public final class RocketMQ implements AutoCloseable {
     private Runnable prepare = () -> { };
     /** Options of each reset that does not set them. */
     private ResetOptions resetDefaults = new ResetOptions();
+    /** The hold of a test; null if there is none. */
+    private Hold hold;
 
     RocketMQ(Addresses addresses, String token, Runnable release) {
         this.addresses = addresses;
@@ -100,7 +105,7 @@ public final class RocketMQ implements AutoCloseable {
     /** Returns the emulator with this control port, which requires a token. */
     public static RocketMQ connect(String controlUrl, String token) {
         URI url = parsed(controlUrl);
-        Fields ready = new Control(controlUrl, token).read("/readyz");
+        Fields ready = new Control(controlUrl, token).ready();
         return new RocketMQ(Addresses.seenFrom(url, ready), token, () -> { });
     }
 
@@ -145,6 +150,7 @@ public final class RocketMQ implements AutoCloseable {
         RocketMQ mapped = new RocketMQ(addresses.mapped(nameServer, broker, endpoint), control.token(), release);
         mapped.prepare = prepare;
         mapped.resetDefaults = resetDefaults;
+        mapped.hold = hold;
         mapped.prepareBy(() -> {
             mapped.advertise(brokers().list().get(0).name(), broker);
             mapped.advertise("endpoint", endpoint);
@@ -175,10 +181,11 @@ public final class RocketMQ implements AutoCloseable {
     }
 
     /** Returns the same emulator for a test, which resets it with these options, and whose end is an action. */
-    RocketMQ ofTest(ResetOptions reset, Runnable end) {
+    RocketMQ ofTest(ResetOptions reset, Hold ofTest, Runnable end) {
         RocketMQ other = new RocketMQ(addresses, control.token(), end);
         other.prepare = prepare;
         other.resetDefaults = reset;
+        other.hold = ofTest;
         return other;
     }
 
@@ -409,11 +416,23 @@ public final class RocketMQ implements AutoCloseable {
      *
      * @param test the name of the test in the error of another one, 1 to 200 characters
      * @param timeout the longest wait for another hold, in real time; zero does not wait
-     * @throws RocketMQException if the emulator is still held after the timeout
+     * @throws RocketMQException if the emulator is still held after the timeout, or does not respond
      */
     public Hold hold(String test, Duration timeout) {
-        return new Hold(control.stream(
-                "POST", "/v1/hold", Map.of("name", test, "timeout", Fields.duration(timeout))));
+        Map<String, String> body = Map.of("name", test, "timeout", Fields.duration(timeout));
+        return new Hold(control, test, control.lasting("POST", "/v1/hold", body, timeout.plus(HOLD_ANSWER_MAX)));
+    }
+
+    /**
+     * Checks that the emulator has been held for the test without an interruption. It does nothing for an emulator that no
+     * test shares. {@link RocketMQTest} does it after each test.
+     *
+     * @throws HoldLostException if the hold was lost, because the emulator stopped or the connection was cut
+     */
+    public void requireHold() {
+        if (hold != null) {
+            hold.check();
+        }
     }
 
     /**

@@ -3,7 +3,7 @@ package io.github.rocketmqtestkit;
 import java.util.Map;
 
 /** An emulator does not start or does not respond, or its control port has refused a request. */
-public final class RocketMQException extends RuntimeException {
+public class RocketMQException extends RuntimeException {
     private static final long serialVersionUID = 1;
 
     private final int status;

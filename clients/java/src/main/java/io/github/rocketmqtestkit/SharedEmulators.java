@@ -11,6 +11,8 @@ final class SharedEmulators {
     private static final SharedEmulators OF_THIS_JVM = new SharedEmulators();
     /** The longest wait for a test of another JVM. */
     private static final Duration LONGEST_WAIT = Duration.ofMinutes(1);
+    /** The status of a refusal because another test holds the emulator. */
+    private static final int HELD = 409;
     private static final int HOLDER_LENGTH_MAX = 200;
 
     private final Map<List<String>, RocketMQ> forked = new HashMap<>();
@@ -31,8 +33,16 @@ final class SharedEmulators {
             });
             return mq;
         } catch (RuntimeException e) {
-            mq.close();
+            endAfter(e, mq::close);
             throw e;
+        }
+    }
+
+    private static void endAfter(RuntimeException failure, Runnable end) {
+        try {
+            end.run();
+        } catch (RuntimeException e) {
+            failure.addSuppressed(e);
         }
     }
 
@@ -84,6 +94,10 @@ final class SharedEmulators {
             if (e.isNotFound()) {
                 throw new RocketMQException(option + ": the emulator is too old, because it cannot be held by one test at "
                         + "a time (POST /v1/hold); use a rocketmq-emulator of the version of this library", e);
+            }
+            if (e.status() == HELD) {
+                throw new RocketMQException(option + ": " + e.getMessage() + "; this test has waited "
+                        + LONGEST_WAIT.toSeconds() + " s", e);
             }
             throw e;
         }
@@ -154,10 +168,10 @@ final class SharedEmulators {
                 }
                 emulator.reset(reset);
             } catch (RuntimeException e) {
-                end.run();
+                endAfter(e, end);
                 throw e;
             }
-            return emulator.ofTest(reset, end);
+            return emulator.ofTest(reset, ofAllJvms[0], end);
         }
     }
 }

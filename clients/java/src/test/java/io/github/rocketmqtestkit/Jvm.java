@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.testkit.engine.EngineExecutionResults;
 import org.junit.platform.testkit.engine.EngineTestKit;
 
@@ -52,7 +53,7 @@ final class Jvm implements AutoCloseable {
         process.destroyForcibly();
     }
 
-    /** A program that runs the tests of a class, as a build tool does, and prints failures and two numbers. */
+    /** A program that runs the tests of a class, as a build tool does, and prints two numbers and the failures. */
     static final class Suite {
         public static void main(String[] arguments) throws ClassNotFoundException {
             EngineTestKit.Builder kit = EngineTestKit.engine("junit-jupiter");
@@ -63,6 +64,9 @@ final class Jvm implements AutoCloseable {
             results.allEvents().failed().stream().forEach(System.err::println);
             System.out.println(results.testEvents().succeeded().count() + " passed, "
                     + results.allEvents().failed().count() + " failed");
+            results.allEvents().failed().stream()
+                    .map(event -> event.getRequiredPayload(TestExecutionResult.class).getThrowable().orElseThrow())
+                    .forEach(System.out::println);
         }
     }
 }
