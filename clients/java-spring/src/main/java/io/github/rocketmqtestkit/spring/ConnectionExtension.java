@@ -23,11 +23,15 @@ final class ConnectionExtension implements ParameterResolver, AfterTestExecution
         return emulator(context);
     }
 
-    /** Reports before Spring closes the context of a test with {@code @DirtiesContext}. */
+    /**
+     * Reports before Spring closes the context of a test with {@code @DirtiesContext}. A test whose emulator was lost fails
+     * here, because Spring only logs the error when it closes the context.
+     */
     @Override
     public void afterTestExecution(ExtensionContext context) {
-        context.getExecutionException().ifPresent(
-                failure -> FailureReport.publish(emulator(context), context, failure));
+        RocketMQ mq = emulator(context);
+        context.getExecutionException().ifPresent(failure -> FailureReport.publish(mq, context, failure));
+        mq.requireHold();
     }
 
     private static RocketMQ emulator(ExtensionContext context) {

@@ -7,8 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
+import io.github.rocketmqtestkit.HoldLostException;
 import io.github.rocketmqtestkit.RocketMQ;
 import io.github.rocketmqtestkit.RocketMQException;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.platform.engine.TestExecutionResult;
@@ -86,5 +92,47 @@ class ConnectionTest {
                 .getThrowable().orElseThrow();
         assertEquals("no tea", failure.getMessage());
         assertTrue(failure.getSuppressed()[0].toString().contains(" of orders\n"));
+    }
+
+    @SpringJUnitConfig(Application.class)
+    @RocketMQConnection
+    static class Losing {
+        @Test
+        void passes() throws IOException {
+            System.out.println("holds");
+            System.in.read();
+        }
+    }
+
+    /** A program that runs a class of tests as a build tool does, and prints their failures. */
+    static final class Suite {
+        public static void main(String[] arguments) {
+            EngineTestKit.engine("junit-jupiter").selectors(selectClass(Losing.class)).execute()
+                    .testEvents().failed().stream()
+                    .map(event -> event.getRequiredPayload(TestExecutionResult.class).getThrowable().orElseThrow())
+                    .forEach(System.out::println);
+        }
+    }
+
+    @Test
+    void testWhoseEmulatorEndsFails(RocketMQ mq) throws IOException {
+        RocketMQ sidecar = mq.fork();
+        ProcessBuilder builder = new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
+                System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+                Suite.class.getName()).redirectError(ProcessBuilder.Redirect.INHERIT);
+        builder.environment().put(RocketMQ.CONTROL_VARIABLE, sidecar.controlUrl());
+        Process tests = builder.start();
+        try (BufferedReader output = new BufferedReader(
+                new InputStreamReader(tests.getInputStream(), StandardCharsets.UTF_8))) {
+            assertTrue(output.lines().anyMatch("holds"::equals));
+            sidecar.close();
+            tests.getOutputStream().write('\n');
+            tests.getOutputStream().flush();
+            String start = HoldLostException.class.getName() + ": " + sidecar.controlUrl() + ": the hold of ";
+            assertTrue(output.lines().anyMatch(line -> line.startsWith(start)));
+        } finally {
+            tests.destroyForcibly();
+        }
     }
 }
