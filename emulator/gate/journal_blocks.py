@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from itertools import repeat
 from operator import attrgetter
@@ -59,16 +59,28 @@ def _reducer(kind: Any) -> Reducer | None:
     if len(names) < 2:  # attrgetter returns no tuple
         return lambda value: (kind, tuple(getattr(value, name) for name in names))
     values = attrgetter(*names)
+    if _has_keywords(kind):
+        return lambda value: (_made, (kind, *values(value)))
     return lambda value: (kind, values(value))
 
 
 @cache
 def _field_names(kind: Any) -> tuple[str, ...]:
-    """Return the names of fields whose values, by position, create an object of a class; empty if they do not."""
+    """Return the names of fields whose values, in this order, create an object of a class; empty if they do not."""
     if issubclass(kind, EngineError) or not hasattr(kind, "__dataclass_fields__"):
         return ()
     found = fields(kind)
-    return () if any(each.kw_only or not each.init for each in found) else tuple(each.name for each in found)
+    return tuple(each.name for each in found) if all(each.init for each in found) else ()
+
+
+@cache
+def _has_keywords(kind: Any) -> bool:
+    return any(each.kw_only for each in fields(kind))
+
+
+def _made(kind: Any, *values: Any) -> Any:
+    """Create an object of a class with keyword-only fields from the values of all its fields."""
+    return kind(**dict(zip(_field_names(kind), values, strict=True)))
 
 
 def _error(kind: type[EngineError], args: tuple[object, ...], state: dict[str, object]) -> EngineError:
@@ -168,10 +180,14 @@ def _group(values: Sequence[Any]) -> _Group:
     return _Group(kind, [_column(column) for column in zip(*rows, strict=True)], len(values))
 
 
+def _maker(kind: type) -> Callable[..., Any]:
+    return partial(_made, kind) if _has_keywords(kind) else kind
+
+
 def _objects(packed: tuple[bytes, list[_Group]]) -> Iterable[Any]:
     order, groups = packed
     found = [
-        iter(columns[0] if kind is None else map(kind, *[_values(column, length) for column in columns]))
+        iter(columns[0] if kind is None else map(_maker(kind), *[_values(column, length) for column in columns]))
         for kind, columns, length in groups
     ]
     return map(next, [found[index] for index in order]) if order else found[0]
