@@ -86,13 +86,13 @@ def a_half_message_is_discarded_after_15_checks(s: ScenarioContext) -> None:
     """A transaction left open at each of fifteen checks is discarded, and its message never arrives."""
     producer, consumer, topic = _left_open(s, "UNKNOWN")
 
-    def put_aside() -> list[str]:
+    def discarded() -> list[str]:
         found = s.stored(TRANS_CHECK_MAX_TIME_TOPIC)
         return [each.body.decode() for each in found if each.properties["REAL_TOPIC"] == topic]
 
-    s.wait_until(put_aside, "put aside", consumers=[consumer], seconds=CHECK_SECONDS, passing=1)
+    s.wait_until(discarded, "discarded", consumers=[consumer], seconds=CHECK_SECONDS, passing=1)
     s.note("checks", [[check["answer"], text(check["msg"])] for check in producer.checks()])
-    s.note("put aside", put_aside())
+    s.note("discarded", discarded())
     producer.send(topic, "last", verb="send_tx", outcome="COMMIT")
     s.wait_for(1, consumer, stem="last")
     s.note("received", consumer.bodies)

@@ -276,11 +276,11 @@ def a_half_message_with_a_delivery_time_is_discarded(t: GrpcContext) -> None:
     timed = t.message(topic, f"of {topic}", message_type=pb.TRANSACTION, deliver_ms=t.now_ms() + 3000)
     t.note("sent", t.send(timed).status, 20000)
 
-    def aside() -> list[ReceivedMessage]:
+    def discarded() -> list[ReceivedMessage]:
         found = t.messages_of(TRANS_CHECK_MAX_TIME_TOPIC, t.group(name="cases-given-up"))
         return [each for each in found if topic.encode() in each.body]
 
-    t.note("put aside", [shown(each) for each in t.until(aside, 90, step=1)])
+    t.note("discarded", [shown(each) for each in t.until(discarded, 90, step=1)])
     t.note("received", consumer.receive_nothing(), 40401)
 
 

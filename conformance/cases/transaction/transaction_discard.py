@@ -29,7 +29,7 @@ def checks_stop_after_transaction_check_max(t: RemotingContext) -> None:
     producers = transacting(t)
     connection = producers.connect()
     producers.half(tag="A", keys="k", properties={"color": "red"})
-    t.note("put aside", [shown(message) for message in producers.discarded()])
+    t.note("discarded", [shown(message) for message in producers.discarded()])
     t.note("asked", [check_number(each) for each in checks(t, connection, 2, seconds=0)])
     t.wait(8)
     t.note("asked later", len(checks(t, connection, seconds=0)))
@@ -47,8 +47,10 @@ def a_half_message_is_checked_15_times_by_default(t: RemotingContext) -> None:
     t.until(lambda: len(producers.discarded(0)) == 3, 90)
     # A busy broker sometimes checks more than once in a round.
     t.note("after", watch.between(6 + 15 / 2, 90))
-    aside = [[each.body, each.queue_id, each.properties["TRANSACTION_CHECK_TIMES"]] for each in producers.discarded(0)]
-    t.note("put aside", sorted(aside))
+    discarded = [
+        [each.body, each.queue_id, each.properties["TRANSACTION_CHECK_TIMES"]] for each in producers.discarded(0)
+    ]
+    t.note("discarded", sorted(discarded))
     asked: dict[str, list[str]] = {}
     for check in checks(t, connection, seconds=0):
         [message] = decode_messages(check.body)
@@ -67,13 +69,13 @@ def a_timed_half_message_is_discarded_and_a_delayed_one_is_lost(t: RemotingConte
     for body, properties in (("delayed", {"DELAY": "1"}), ("timed", {"TIMER_DELAY_MS": "1500"})):
         producers.half(f"{body} {producers.topic}", properties=properties)
 
-    def aside() -> list[ReceivedMessage]:
+    def discarded() -> list[ReceivedMessage]:
         found = t.messages_of(TRANS_CHECK_MAX_TIME_TOPIC, t.group(name="cases-given-up"))
         return [each for each in found if producers.topic.encode() in each.body]
 
-    t.until(aside, 90)
+    t.until(discarded, 90)
     t.wait(4)
-    t.note("put aside", [shown(each) for each in aside()])
+    t.note("discarded", [shown(each) for each in discarded()])
     asked = [[decode_messages(each.body)[0].body, check_number(each)] for each in checks(t, connection, seconds=0)]
     t.note("asked", sorted(asked))
     t.note("its topic", t.pull(producers.topic, t.group()), 19)
@@ -85,7 +87,7 @@ def checks_are_counted_without_connected_producers(t: RemotingContext) -> None:
     producers = transacting(t)
     watch = t.stopwatch()  # before the send, so that the client's own delay does not count
     producers.half()
-    t.note("put aside", [message.properties["TRANSACTION_CHECK_TIMES"] for message in producers.discarded()])
+    t.note("discarded", [message.properties["TRANSACTION_CHECK_TIMES"] for message in producers.discarded()])
     # A busy broker's last check may follow in the round of the previous one, so two rounds suffice.
     t.note("after", watch.between(3.9, 40))
     late = producers.connect()
@@ -99,11 +101,11 @@ def a_discarded_half_message_can_still_be_committed(t: RemotingContext) -> None:
     producers = transacting(t)
     connection = producers.connect()
     sent = producers.half()
-    [aside] = producers.discarded()
+    [discarded] = producers.discarded()
     check = checks(t, connection, 2, seconds=0)[-1]
     t.note("by its first place", producers.end(sent, COMMIT), 0)
     t.note("by its last check", producers.end_of_check(check, COMMIT), 0)
-    place = {"commitLogOffset": aside.physical_offset, "tranStateTableOffset": aside.queue_offset}
+    place = {"commitLogOffset": discarded.physical_offset, "tranStateTableOffset": discarded.queue_offset}
     t.note("where it lies now", producers.end(sent, COMMIT, **place), 0)
     t.note("rolled back", producers.end(sent, ROLLBACK), 0)
     t.note("stored", t.stored(producers.topic, 3, seconds=5).bodies)
@@ -116,7 +118,7 @@ def a_half_message_older_than_the_retention_is_discarded_unchecked(t: RemotingCo
     connection = producers.connect()
     for body, hours in (("old", KEPT_HOURS + 1), ("not so old", KEPT_HOURS - 1)):
         producers.half(body, bornTimestamp=t.now_ms() - hours * HOUR_MS)
-    t.note("put aside", [shown(message) for message in producers.discarded()])
+    t.note("discarded", [shown(message) for message in producers.discarded()])
     check = checks(t, connection)[0]
     t.note("asked for the other", check_number(check))
     t.note("rolled back", producers.end_of_check(check, ROLLBACK), 0)
@@ -128,7 +130,7 @@ def with_file_reserved_time_0_half_messages_are_discarded_at_once(t: RemotingCon
     producers = transacting(t)
     connection = producers.connect()
     producers.half()
-    t.note("put aside", [message.properties["TRANSACTION_CHECK_TIMES"] for message in producers.discarded()])
+    t.note("discarded", [message.properties["TRANSACTION_CHECK_TIMES"] for message in producers.discarded()])
     t.note("asked", len(checks(t, connection, seconds=0)))
 
 
@@ -138,10 +140,10 @@ def resume_check_half_message_checks_a_discarded_message_again(t: RemotingContex
     producers = transacting(t)
     connection = producers.connect()
     producers.half()
-    [aside] = producers.discarded()
+    [discarded] = producers.discarded()
     checks(t, connection, 2, seconds=0)
     resumed = t.request(
-        RequestCode.RESUME_CHECK_HALF_MESSAGE, {"topic": producers.topic, "msgId": aside.offset_message_id}
+        RequestCode.RESUME_CHECK_HALF_MESSAGE, {"topic": producers.topic, "msgId": discarded.offset_message_id}
     )
     t.note("resumed", resumed, 0)
     [asked] = checks(t, connection)

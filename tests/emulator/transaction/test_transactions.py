@@ -283,16 +283,16 @@ def test_a_discarded_half_message_is_checked_again_when_resumed(world: World) ->
     half(world)
     channel = producer(world)
     world.advance(15_000)
-    [aside] = stored(world, GAVE_UP)
+    [discarded] = stored(world, GAVE_UP)
     asked = len(checks(channel))
-    id_ = offset_message_id(aside.store_host, aside.physical_offset)
+    id_ = offset_message_id(discarded.store_host, discarded.physical_offset)
     assert world.ask(Done, ResumeCheckHalfMessage(id_)) == Done()
     world.advance(6_000)
     again = checks(channel)[asked:]
     assert decode(again[0].record).property_map()["TRANSACTION_CHECK_TIMES"] == "1"
     respond_to_check(world, again[0], COMMIT)
     assert [record.body for record in stored(world, "T", 1)] == [b"t"]
-    for nothing in (None, "7F00", offset_message_id(aside.store_host, aside.physical_offset + 1)):
+    for nothing in (None, "7F00", offset_message_id(discarded.store_host, discarded.physical_offset + 1)):
         with pytest.raises(EngineError, match="Exception was thrown when putting message back"):
             world.engine.execute(world.broker, ResumeCheckHalfMessage(nothing))
 
