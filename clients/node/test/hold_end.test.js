@@ -134,11 +134,11 @@ test("a test that ends during its reset gives the emulator back", async (t) => {
 test("a second test of the process is refused with the name of the first", async (t) => {
   const mq = await forkFor(t);
   useSidecar(t, mq.controlUrl);
-  await t.test("the first test", async (first) => {
-    await RocketMQ.start({ t: first });
-    await first.test("the second test", async (second) => {
+  await t.test("the first test", async (t) => {
+    await RocketMQ.start({ t });
+    await t.test("the second test", async (t) => {
       await assert.rejects(
-        RocketMQ.start({ t: second }),
+        RocketMQ.start({ t }),
         /^Error: ROCKETMQ_CONTROL_URL=http:.*: .*the first test \(pid \d+\) uses this emulator, which is reset for each test; run one test at a time /,
       );
     });
