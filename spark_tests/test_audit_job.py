@@ -12,7 +12,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
-from pyspark_rocketmq.audit import Event, JournalError, Kind, Rules, audit_events, audit_journals, sample, write_lines
+from pyspark_rocketmq.audit import (
+    AuditRules,
+    Event,
+    JournalError,
+    Kind,
+    audit_events,
+    audit_journals,
+    sample,
+    write_lines,
+)
 from pyspark_rocketmq.audit.events import COLUMNS
 from pyspark_rocketmq.audit.job import SparkAudit
 from pyspark_rocketmq.audit.page import page, sentence, table
@@ -67,7 +76,7 @@ def by_spark(audit: SparkAudit) -> list[Row]:
     )
 
 
-def by_python(events: Iterable[Event], rules: Rules | None = None) -> list[Row]:
+def by_python(events: Iterable[Event], rules: AuditRules | None = None) -> list[Row]:
     """Return the same data from the audit in memory."""
     names = [field.name for field in fields(Facts)]
     return sorted(
@@ -99,10 +108,10 @@ def written(path: Path, events: Iterable[Event]) -> Path:
 )
 @given(
     seed=st.integers(0, 2**32),
-    rules=st.builds(Rules, st.integers(0, 6), st.integers(0, 2), st.none() | st.integers(0, 12_000)),
+    rules=st.builds(AuditRules, st.integers(0, 6), st.integers(0, 2), st.none() | st.integers(0, 12_000)),
 )
 def test_spark_and_memory_audits_return_the_same_facts_and_verdicts(
-    session: SparkSession, tmp_path_factory: pytest.TempPathFactory, seed: int, rules: Rules
+    session: SparkSession, tmp_path_factory: pytest.TempPathFactory, seed: int, rules: AuditRules
 ) -> None:
     """For any journal, Spark counts the same facts and returns the same verdicts as the audit in memory."""
     chance = Random(seed)

@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from pyspark_rocketmq.audit import Account, Event, JournalError, Kind, Rules, audit_events, read_lines, write_lines
+from pyspark_rocketmq.audit import Account, AuditRules, Event, JournalError, Kind, audit_events, read_lines, write_lines
 
 SECOND = 1_000_000
 
@@ -13,12 +13,12 @@ def at(second: float, kind: str, message_id: str | None = "m1", group: str | Non
     return Event(int(second * SECOND), Kind(kind), "t", message_id, group=group, **more)  # type: ignore[arg-type]  # fields by name
 
 
-def accounts(*events: Event, rules: Rules | None = None) -> dict[tuple[str, str], Account]:
+def accounts(*events: Event, rules: AuditRules | None = None) -> dict[tuple[str, str], Account]:
     """Return the accounts of a journal by group and message."""
     return {(each.group, each.message_id): each for each in audit_events(events, rules).accounts}
 
 
-def verdicts(*events: Event, rules: Rules | None = None) -> set[str]:
+def verdicts(*events: Event, rules: AuditRules | None = None) -> set[str]:
     """Return the verdicts of message `m1` for group `g`."""
     return set(accounts(*events, rules=rules)["g", "m1"].verdicts)
 
@@ -54,7 +54,7 @@ def test_a_message_that_is_still_invisible_at_the_end_is_pending() -> None:
     assert verdicts(at(1, "stored"), at(2, "delivered", invisible_ms=5000), at(3, "stored", "m2")) == {"pending"}
     assert verdicts(at(0, "subscribed", None), at(1, "stored", deliver_at_us=9 * SECOND)) == {"pending"}
     assert verdicts(at(1, "stored"), at(2, "delivered"), at(3, "nacked", invisible_ms=10_000)) == {"pending"}
-    end = Rules(end_us=60 * SECOND)
+    end = AuditRules(end_us=60 * SECOND)
     assert verdicts(at(1, "stored"), at(2, "delivered", invisible_ms=5000), rules=end) == {"lost"}
 
 
@@ -94,8 +94,8 @@ def test_a_delivery_within_the_invisible_duration_is_duplicated() -> None:
 
 def test_deviations_up_to_the_clock_slack_are_accepted() -> None:
     events = (at(1, "stored"), at(2, "delivered", invisible_ms=3000), at(4.9, "delivered"), at(6, "acked"))
-    assert verdicts(*events, rules=Rules(clock_slack_ms=100)) == {"recovered"}
-    assert verdicts(*events, rules=Rules(clock_slack_ms=99)) == {"duplicated"}
+    assert verdicts(*events, rules=AuditRules(clock_slack_ms=100)) == {"recovered"}
+    assert verdicts(*events, rules=AuditRules(clock_slack_ms=99)) == {"duplicated"}
 
 
 def test_a_message_that_was_stored_twice_and_consumed_twice_is_duplicated() -> None:
@@ -136,7 +136,7 @@ def test_a_delayed_message_is_early_before_its_time_and_late_long_after_it() -> 
     assert verdicts(stored, at(10, "delivered"), at(11, "acked")) == set()
     assert verdicts(stored, at(20, "delivered"), at(21, "acked")) == set()
     assert verdicts(stored, at(20.1, "delivered"), at(21, "acked")) == {"late"}
-    assert verdicts(stored, at(12, "delivered"), at(13, "acked"), rules=Rules(late_after_ms=1999)) == {"late"}
+    assert verdicts(stored, at(12, "delivered"), at(13, "acked"), rules=AuditRules(late_after_ms=1999)) == {"late"}
 
 
 def test_a_dead_letter_is_dead_and_not_lost() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .events import Event, JournalError, Kind, read_lines, write_lines
 from .ledger import Account, Audit, audit_events
-from .rules import VERDICTS, Rules
+from .rules import VERDICTS, AuditRules
 
 if TYPE_CHECKING:
     from .job import SparkAudit, audit_journals
@@ -19,10 +19,10 @@ __all__ = [
     "VERDICTS",
     "Account",
     "Audit",
+    "AuditRules",
     "Event",
     "JournalError",
     "Kind",
-    "Rules",
     "SparkAudit",
     "audit_events",
     "audit_journals",

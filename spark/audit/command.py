@@ -16,7 +16,7 @@ from rocketmq_testkit.fixtures.values.value_forms import one_of, whole_number_ch
 
 from ..errors import INSTALL_SPARK
 from .events import JournalError, write_lines
-from .rules import FAILURES, VERDICTS, Rules
+from .rules import FAILURES, VERDICTS, AuditRules
 
 SOUND, FAILED, UNUSABLE = 0, 1, 2
 """Exit codes: no verdict that counts as a failure; some; the command line or a journal cannot be used."""
@@ -68,7 +68,7 @@ def parser() -> Parser:
     parser.add_argument(
         "--late-after",
         type=_milliseconds("--late-after"),
-        default=Rules().late_after_ms,
+        default=AuditRules().late_after_ms,
         metavar="MS",
         help="count a delivery as late after this time in ms (default %(default)s)",
     )
@@ -137,12 +137,12 @@ def _journals(options: argparse.Namespace, folder: Path) -> list[str]:
 
 def _audit(options: argparse.Namespace, paths: Sequence[str], folder: Path, size: int) -> int:
     from .job import audit_journals
-    from .page import Run, page, sentence, table
+    from .page import AuditRun, page, sentence, table
     from .session import session
     from .summary import summarize
 
     begin_s = time.monotonic()
-    rules = Rules(late_after_ms=options.late_after, clock_slack_ms=options.clock_slack)
+    rules = AuditRules(late_after_ms=options.late_after, clock_slack_ms=options.clock_slack)
     spark = session(options.master, options.memory, folder, size)
     try:
         with audit_journals(
@@ -155,7 +155,7 @@ def _audit(options: argparse.Namespace, paths: Sequence[str], folder: Path, size
         spark.stop()
     if options.report is not None:
         command = shlex.join(["rocketmq-audit", *masked_words(options.words)])
-        run = Run(command, time.monotonic() - begin_s)
+        run = AuditRun(command, time.monotonic() - begin_s)
         options.report.write_text(page(found, masked_words(options.journals), options.fail_on, run))
     if options.json is not None:
         options.json.write_text(json.dumps(asdict(found), indent=1))

@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from .events import HOLDS, LAST, MAKES_VISIBLE, OF_MESSAGES, OPEN_US, RANK, RELEASES, SETTLES, Kind
-from .rules import Facts, Rules, in_time, judge, too_soon
+from .rules import AuditRules, Facts, in_time, judge, too_soon
 
 ACCOUNT = ("run", "topic", "group", "id")
 """The columns that identify an account."""
@@ -66,7 +66,7 @@ def events_by_account(events: DataFrame, wants: DataFrame) -> DataFrame:
     )
 
 
-def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: Rules, *, lines: bool) -> DataFrame:
+def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: AuditRules, *, lines: bool) -> DataFrame:
     """Return one row for each account: the columns of `Facts`, `key`, `visible_moment`, `message_group`.
 
     `ends` has the columns `run` and `end_us`. With `lines`, which is for journals with message groups, each row also
@@ -124,7 +124,7 @@ def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: Rules,
     )
 
 
-def judged(found: DataFrame, rules: Rules) -> DataFrame:
+def judged(found: DataFrame, rules: AuditRules) -> DataFrame:
     """Add a column `verdicts` to the accounts: the names of the verdicts that apply, in the order of `VERDICTS`."""
     facts = Facts(**{name: F.col(name) for name in Facts.__dataclass_fields__})
     named = judge(facts, rules, lambda column: ~column)

@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class MessageIdentity:
     """Identity of a message: the topic to which it was sent (not that of a copy), its id and its properties."""
 
     topic: str
@@ -80,7 +80,7 @@ class Interest:
         """Record that the group read at this offset."""
         self.floors[node, queue_id] = min(offset, self.floors.get((node, queue_id), offset))
 
-    def must_receive(self, place: Place, named: Named) -> bool:
+    def must_receive(self, place: Place, named: MessageIdentity) -> bool:
         """True if the group reads from the message's position on, and its filter matches the message."""
         if not any(_matches(type_, expression, named) for type_, expression in self.expressions):
             return False
@@ -90,7 +90,7 @@ class Interest:
         return not self.from_end or named.stored_ms >= self.since_ms
 
 
-def _matches(type_: str, expression: str, named: Named) -> bool:
+def _matches(type_: str, expression: str, named: MessageIdentity) -> bool:
     if type_ != TAG:
         return compile_sql(expression).matches(named.properties)
     wanted = wanted_tags(expression)

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from . import facts, journals, kept_journals, order
 from .events import OF_MESSAGES, JournalError
-from .rules import Rules
+from .rules import AuditRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class SparkAudit:
 
     accounts: DataFrame
     topics: DataFrame
-    rules: Rules
+    rules: AuditRules
     events: int
     _: KW_ONLY
     skipped: int
@@ -34,7 +34,7 @@ class SparkAudit:
 def audit_journals(
     spark: SparkSession,
     paths: Iterable[str | Path],
-    rules: Rules | None = None,
+    rules: AuditRules | None = None,
     *,
     skip_malformed: bool = False,
     scratch: str | Path | None = None,
@@ -46,7 +46,7 @@ def audit_journals(
     On a cluster `scratch` must be a folder that all workers share. Raises JournalError if there is no journal, if lines
     are not events, or if only some events of a recording have `seq`.
     """
-    rules = rules or Rules()
+    rules = rules or AuditRules()
     files = journals.find(paths)
     with TemporaryDirectory(prefix="rocketmq-audit-", dir=scratch) as folder:
         files = journals.find(kept_journals.as_events([*files.lines, *files.parquet], Path(folder)))

@@ -25,7 +25,7 @@ from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
 
 from .events import Event, JournalError, Kind
-from .interests import Line, Named, Place, interests
+from .interests import Line, MessageIdentity, Place, interests
 
 STORED = frozenset({"SUCCESS", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"})
 """Outcomes of a send after which the broker has stored the message."""
@@ -52,13 +52,13 @@ class _JournalConverter:
         for group, topic in self._interests:
             for v2 in (False, True):
                 self._retry_topics[names.pop_retry_topic(topic, group, v2=v2)] = (group, topic)
-        self._places: dict[Place, Named] = {}
+        self._places: dict[Place, MessageIdentity] = {}
         """Messages of the journal's sends by position, without half messages and delayed ones."""
         self._known: set[tuple[str, str]] = set()
         """Topic and id of each message of the journal's sends."""
-        self._halves: dict[tuple[str, int], Named] = {}
+        self._halves: dict[tuple[str, int], MessageIdentity] = {}
         """Half messages by (node, physical offset)."""
-        self._outstanding: dict[tuple[str, str, str, int], dict[int, Named]] = defaultdict(dict)
+        self._outstanding: dict[tuple[str, str, str, int], dict[int, MessageIdentity]] = defaultdict(dict)
         """Messages that a group has pulled but not committed, by (node, group, topic, queue id) and offset."""
         self._delays_ms = parse_delay_levels(BrokerConfig().message_delay_level)
         self._events: list[tuple[int, float, Event]] = []
@@ -112,21 +112,21 @@ class _JournalConverter:
         order = delivery["index"] - 0.5 if delivery is not None and delivery["now_ms"] == ms else inf
         self._events.append((ms, order, event))
 
-    def _named(self, message: Mapping[str, Any]) -> Named:
+    def _named(self, message: Mapping[str, Any]) -> MessageIdentity:
         properties = message["properties"]
         topic = message["topic"]
         if names.is_retry_or_dlq(topic):
             topic = self._retry_topics.get(topic, ("", ""))[1] or properties.get(props.RETRY_TOPIC, topic)
             # The property RETRY_TOPIC of a dead letter may name a pop retry topic.
             topic = self._retry_topics.get(topic, ("", topic))[1] or topic
-        return Named(topic, message["message_id"], properties, message["stored_at_ms"])
+        return MessageIdentity(topic, message["message_id"], properties, message["stored_at_ms"])
 
-    def _first_delivered(self, line: Line, place: Place) -> Named:
+    def _first_delivered(self, line: Line, place: Place) -> MessageIdentity:
         """Return the message at a position, and note the line if it is the message's first delivery."""
         self._first_deliveries.setdefault(place, line)
         return self._at(place)
 
-    def _at(self, place: Place) -> Named:
+    def _at(self, place: Place) -> MessageIdentity:
         named = self._places.get(place) or self._stored.get(place)
         if named is None:
             raise JournalError(
@@ -144,7 +144,7 @@ class _JournalConverter:
             return
         properties = subject["properties"]
         ms = line["now_ms"]
-        named = Named(subject["topic"], properties[props.UNIQ_KEY], properties, ms)
+        named = MessageIdentity(subject["topic"], properties[props.UNIQ_KEY], properties, ms)
         self._known.add((named.topic, named.message_id))
         due_ms = self._due(properties, ms)
         if properties.get(props.TRANSACTION_PREPARED) == "true":
@@ -171,7 +171,7 @@ class _JournalConverter:
             self._note(line, half.event(line["now_ms"], Kind.TXN_ROLLED_BACK))
 
     def _recalled(self, line: Line, subject: Line, outcome: Line) -> None:
-        named = Named(subject["topic"], outcome["msg_id"], {}, line["now_ms"])
+        named = MessageIdentity(subject["topic"], outcome["msg_id"], {}, line["now_ms"])
         self._note(line, named.event(line["now_ms"], Kind.RECALLED))
 
     # consumers

@@ -21,7 +21,7 @@ from .events import (
     Kind,
     wanted_tags,
 )
-from .rules import FAILURES, VERDICTS, Facts, Rules, in_time, judge, too_soon
+from .rules import FAILURES, VERDICTS, AuditRules, Facts, in_time, judge, too_soon
 
 AccountId = tuple[str, str, str]
 """Topic, group and message id, which identify an account of a recording."""
@@ -80,7 +80,7 @@ class Audit:
             raise AssertionError(f"of {len(self.accounts)} messages for groups: {said}\n{stories}")
 
 
-def audit_events(events: Iterable[Event], rules: Rules | None = None) -> Audit:
+def audit_events(events: Iterable[Event], rules: AuditRules | None = None) -> Audit:
     """Judge a journal by `rules`: by default a first delivery after 10 s is late, and all clocks agree.
 
     Raises JournalError if only some events of a recording have `seq`.
@@ -90,7 +90,7 @@ def audit_events(events: Iterable[Event], rules: Rules | None = None) -> Audit:
         runs[event.run_id].append(event)
     accounts: list[Account] = []
     for run_id in sorted(runs):
-        accounts += _run(run_id, runs[run_id], rules or Rules())
+        accounts += _run(run_id, runs[run_id], rules or AuditRules())
     return Audit(accounts)
 
 
@@ -125,7 +125,7 @@ _ALL = _Subscription(None, -1)
 """The subscription of a group without a `subscribed` event."""
 
 
-def _run(run_id: str, events: Sequence[Event], rules: Rules) -> list[Account]:
+def _run(run_id: str, events: Sequence[Event], rules: AuditRules) -> list[Account]:
     numbered = sum(event.seq is not None for event in events)
     if numbered not in (0, len(events)):
         raise JournalError(
@@ -171,7 +171,7 @@ class _State:
     redeliveries: int = 0
     first_us: int = 0
 
-    def delivered(self, event: Event, rules: Rules) -> None:
+    def delivered(self, event: Event, rules: AuditRules) -> None:
         self.deliveries += 1
         if self.settled or (self.held_until_us is not None and too_soon(event.ts_us, self.held_until_us, rules)):
             self.duplicates += 1
@@ -182,7 +182,13 @@ class _State:
 
 
 def _account(
-    run_id: str, account_id: AccountId, life: Sequence[Event], end_us: int, *, subscription: _Subscription, rules: Rules
+    run_id: str,
+    account_id: AccountId,
+    life: Sequence[Event],
+    end_us: int,
+    *,
+    subscription: _Subscription,
+    rules: AuditRules,
 ) -> Account:
     state = _State()
     counts = Counter(event.kind for event in life)

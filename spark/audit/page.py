@@ -27,14 +27,16 @@ class _Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class AuditRun:
     """The command of an audit, and its duration in seconds."""
 
     command: str
     seconds: float
 
 
-def page(found: Summary, journals: Sequence[str], failures: Sequence[str] = FAILURES, run: Run | None = None) -> str:
+def page(
+    found: Summary, journals: Sequence[str], failures: Sequence[str] = FAILURES, run: AuditRun | None = None
+) -> str:
     """Render the whole page."""
     return rendered(
         __package__,
@@ -53,7 +55,7 @@ def page(found: Summary, journals: Sequence[str], failures: Sequence[str] = FAIL
     )
 
 
-def _facts(found: Summary, journals: Sequence[str], failures: Sequence[str], run: Run | None) -> dict[str, str]:
+def _facts(found: Summary, journals: Sequence[str], failures: Sequence[str], run: AuditRun | None) -> dict[str, str]:
     failed = max((found.count(verdict) for verdict in failures), default=0)
     return {
         "product": f"rocketmq-testkit {version('rocketmq-testkit')}, Spark {pyspark.__version__}",

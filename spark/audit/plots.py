@@ -37,7 +37,7 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class BarGroup:
     """Bars with a common tooltip, empty if they have none."""
 
     title: str
@@ -51,7 +51,7 @@ class Plot:
     title: str
     height: int = HEIGHT
     axis: int | None = None
-    groups: list[Group] = field(default_factory=list)
+    groups: list[BarGroup] = field(default_factory=list)
     _: KW_ONLY
     labels: list[Label] = field(default_factory=list)
     width: int = WIDTH
@@ -89,7 +89,7 @@ def over_time(moments: Sequence[Moment], width_us: int) -> Plot:
         ]
         if each.failed:
             bars.append(_bar(x, step * 0.42, each.failed / max(highest, 1), "failure"))
-        plot.groups.append(Group(f"{said}, {each.failed} with a failure", bars))
+        plot.groups.append(BarGroup(f"{said}, {each.failed} with a failure", bars))
     plot.labels.append(Label(LEFT, HEIGHT - 8, instant(moments[0].start_us), "start"))
     plot.labels.append(Label(WIDTH, HEIGHT - 8, f"a bar is {duration(width_us)}", "end"))
     return plot
@@ -106,7 +106,7 @@ def latencies(delays: Mapping[int, int]) -> Plot:
         x = LEFT + number * step
         count = delays.get(power, 0)
         said = f"{duration(2**power)} to {duration(2 ** (power + 1))}: {count}"
-        plot.groups.append(Group(said, [_bar(x, step * 0.9, count / max(highest, 1), "delivered")]))
+        plot.groups.append(BarGroup(said, [_bar(x, step * 0.9, count / max(highest, 1), "delivered")]))
         if number % every == 0:
             plot.labels.append(Label(x, HEIGHT - 8, duration(2**power), "start"))
     return plot
@@ -125,7 +125,7 @@ def _share(line: Line) -> Plot:
         count = line.verdicts[verdict]
         length = max(2.0, (WIDTH - 300) * count / line.messages)
         kind = "failure" if verdict in FAILURES else "other"
-        plot.groups.append(Group("", [Bar(kind, 120, 18 * row + 3, length, height=12)]))
+        plot.groups.append(BarGroup("", [Bar(kind, 120, 18 * row + 3, length, height=12)]))
         plot.labels.append(Label(110, 18 * row + 13, verdict, "end"))
         said = f"{count} ({100 * count / line.messages:.3g} %)"
         plot.labels.append(Label(126 + length, 18 * row + 13, said, "start"))

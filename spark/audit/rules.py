@@ -20,7 +20,7 @@ FAILURES = (LOST, DUPLICATED, UNEXPECTED, OUT_OF_ORDER, EARLY)
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class AuditRules:
     """Strictness of an audit.
 
     A first delivery more than `late_after_ms` after the message became visible is late. If several clocks wrote a
@@ -69,7 +69,7 @@ class Facts:
     overtaken: Any
 
 
-def judge(of: Facts, rules: Rules, no: Callable[[Any], Any]) -> dict[str, Any]:
+def judge(of: Facts, rules: AuditRules, no: Callable[[Any], Any]) -> dict[str, Any]:
     """Return each verdict by name, with True if it applies. `no` negates: `operator.not_`, or `~` for columns."""
     visible = (of.times_stored > 0) & (of.recalls == 0)
     delivered = of.deliveries > 0
@@ -90,11 +90,11 @@ def judge(of: Facts, rules: Rules, no: Callable[[Any], Any]) -> dict[str, Any]:
     }
 
 
-def in_time(moment_us: Any, held_until_us: Any, rules: Rules) -> Any:
+def in_time(moment_us: Any, held_until_us: Any, rules: AuditRules) -> Any:
     """True if an acknowledgement came while the group held the message."""
     return moment_us <= held_until_us + rules.slack_us
 
 
-def too_soon(moment_us: Any, held_until_us: Any, rules: Rules) -> Any:
+def too_soon(moment_us: Any, held_until_us: Any, rules: AuditRules) -> Any:
     """True if a delivery came while another one still held the message exclusively."""
     return (held_until_us < OPEN_US) & (moment_us + rules.slack_us < held_until_us)

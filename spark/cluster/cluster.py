@@ -19,7 +19,7 @@ from rocketmq_testkit.remoting.wire.command import RemotingCommand
 from ..errors import ClusterError
 from ..options.offsets import MessageQueue, Offsets
 from ..options.options import ConnectionOptions
-from .connections import LOST, Connections, TemporaryError, reason
+from .connections import LOST, ClusterConnections, TemporaryError, reason
 
 PERM_READ = 4
 PERM_WRITE = 2
@@ -48,7 +48,7 @@ class Cluster(Closeable):
     """A client of a cluster's name servers and brokers. All methods raise ClusterError."""
 
     def __init__(self, options: ConnectionOptions) -> None:
-        self.connections = Connections(options)
+        self.connections = ClusterConnections(options)
         self._options = options
         self.addresses: dict[str, str] = {}
         """Addresses of the brokers in routes seen so far."""

@@ -17,7 +17,7 @@ LOST = (OSError, ssl.SSLError)
 """Errors of a connection that is refused, lost or silent; client timeouts are OSErrors, too."""
 
 
-class Connections(Closeable):
+class ClusterConnections(Closeable):
     """Clients by address. They are never pickled: each task creates its own."""
 
     def __init__(self, options: ConnectionOptions) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from console_browser import DESKTOP, PHONE, Browser
 from console_shop import HOSTILE
-from pyspark_rocketmq.audit.page import Run
+from pyspark_rocketmq.audit.page import AuditRun
 from pyspark_rocketmq.audit.page import page as audit_page
 from pyspark_rocketmq.audit.rules import FAILURES, VERDICTS
 from pyspark_rocketmq.audit.summary import Finding, Line, Moment, Summary
@@ -45,7 +45,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     report = folder / "report.html"
     report.write_text(conformance_page(_document()))
     audit = folder / "audit.html"
-    audit.write_text(audit_page(_sums(), [HOSTILE], run=Run(f"rocketmq-audit {HOSTILE}", 75.2)))
+    audit.write_text(audit_page(_sums(), [HOSTILE], run=AuditRun(f"rocketmq-audit {HOSTILE}", 75.2)))
     return {"run": run.as_uri(), "conformance": report.as_uri(), "audit": audit.as_uri()}
 
 
