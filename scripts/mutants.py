@@ -21,7 +21,7 @@ from pathlib import Path
 
 from mutation import named, record, tree
 from mutation.call_map import TESTS, CallMap, measured
-from mutation.forked import Fate, Verdict
+from mutation.forked import Fate, MutantVerdict
 from mutation.mutant import Mutant
 from mutation.operators import mutants
 from mutation.results import Results
@@ -109,7 +109,7 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def _sample(entries: Sequence[named.Named]) -> int:
+def _sample(entries: Sequence[named.NamedMutant]) -> int:
     """Try each mutant of the fixed sample with its test. Returns 1 if one survives or does not exist any more."""
     found = [
         Trial(mutant, [entry.says], SAMPLE_SECONDS)
@@ -119,7 +119,7 @@ def _sample(entries: Sequence[named.Named]) -> int:
     ]
     survived = []
 
-    def on_verdict(mutant: Mutant, verdict: Verdict) -> bool:
+    def on_verdict(mutant: Mutant, verdict: MutantVerdict) -> bool:
         print(f"{verdict.seconds:6.1f} s {verdict.fate.value:8} {mutant} {verdict.by}", flush=True)
         if verdict.fate is Fate.SURVIVED:
             survived.append(mutant)
@@ -134,7 +134,7 @@ def _sample(entries: Sequence[named.Named]) -> int:
     return 1 if survived or gone else 0
 
 
-def _is_due(verdict: Verdict | None, *, again: bool) -> bool:
+def _is_due(verdict: MutantVerdict | None, *, again: bool) -> bool:
     return verdict is None or (again and verdict.fate is Fate.SURVIVED)
 
 
@@ -158,7 +158,7 @@ def _try(waiting: Sequence[Mutant], results: Results, scratch: Path, options: ar
         (called if is_called else imported).append(Trial(mutant, chosen, seconds, imported=not is_called))
     deadline = time.monotonic() + 60 * options.minutes
 
-    def on_verdict(mutant: Mutant, verdict: Verdict) -> bool:
+    def on_verdict(mutant: Mutant, verdict: MutantVerdict) -> bool:
         results.add(mutant, verdict)
         print(f"{verdict.seconds:6.1f} s {verdict.fate.value:8} {mutant} {verdict.by}", flush=True)
         return bool(time.monotonic() < deadline)

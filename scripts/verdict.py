@@ -11,7 +11,7 @@ EXPECTED_SKIPS: frozenset[str] = frozenset()
 
 
 @dataclass
-class Verdict:
+class RunVerdict:
     """The results of all tests of one or several runs. `skipped` maps each test to its reason."""
 
     passed: int = 0
@@ -43,9 +43,9 @@ class Verdict:
         return f" {text} in {self.seconds if seconds is None else seconds:.2f}s ".center(80, "=")
 
 
-def read(files: Iterable[Path]) -> Verdict:
+def read(files: Iterable[Path]) -> RunVerdict:
     """Return the verdict on JUnit files as pytest writes them. Raises ElementTree.ParseError for other files."""
-    verdict = Verdict()
+    verdict = RunVerdict()
     for file in files:
         for case in ElementTree.parse(file).getroot().iter("testcase"):
             _count(case, verdict)
@@ -69,7 +69,7 @@ def unexpected_outcomes(file: Path) -> Iterator[str]:
                     yield f"    {what}: {json.dumps(seen, ensure_ascii=False)}"
 
 
-def _count(case: ElementTree.Element, verdict: Verdict) -> None:
+def _count(case: ElementTree.Element, verdict: RunVerdict) -> None:
     name = f"{case.get('classname', '')}::{case.get('name', '')}"
     verdict.seconds += float(case.get("time", "0"))
     skip = case.find("skipped")

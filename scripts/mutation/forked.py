@@ -29,7 +29,7 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class MutantVerdict:
     """The fate of a mutant, the test that failed or one of `OTHER_ENDS`, and the seconds that it took."""
 
     fate: Fate
@@ -41,7 +41,7 @@ Action = Callable[[], str | None]
 """Runs tests. Returns the id of the first failed test, "import" if they cannot be run, None if all pass."""
 
 
-def judged(action: Action, seconds: float, log: Path) -> Verdict:
+def judged(action: Action, seconds: float, log: Path) -> MutantVerdict:
     """Run the action in a fork and judge the mutant.
 
     `seconds` is the processor time of the tests without a mutant. `log` receives the output.
@@ -59,11 +59,11 @@ def judged(action: Action, seconds: float, log: Path) -> Verdict:
         said = pipe.read()
     spent = round(time.monotonic() - begun, 1)
     if not ended:
-        return Verdict(Fate.KILLED, "time", spent)
+        return MutantVerdict(Fate.KILLED, "time", spent)
     if not said:
-        return Verdict(Fate.KILLED, "crash", spent)
+        return MutantVerdict(Fate.KILLED, "crash", spent)
     failed = json.loads(said)
-    return Verdict(Fate.SURVIVED, "", spent) if failed is None else Verdict(Fate.KILLED, failed, spent)
+    return MutantVerdict(Fate.SURVIVED, "", spent) if failed is None else MutantVerdict(Fate.KILLED, failed, spent)
 
 
 def _ended(pid: int, deadline: float) -> bool:

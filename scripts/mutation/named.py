@@ -19,7 +19,7 @@ _PLACE = ("file", "scope", "old", "new", "number")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedMutant:
     """A mutant identified by its scope and texts, not by its line, with a reason or the id of a test."""
 
     file: str
@@ -39,7 +39,7 @@ class NamedError(ValueError):
     """An entry has wrong or empty fields."""
 
 
-def read(file: Path, table: str, field: str) -> list[Named]:
+def read(file: Path, table: str, field: str) -> list[NamedMutant]:
     """Return all entries of a table. Raises NamedError if an entry has other fields or an empty text."""
     found = []
     wanted = {*_PLACE, field}
@@ -50,16 +50,16 @@ def read(file: Path, table: str, field: str) -> list[Named]:
         says = given.pop(field)
         if not says.strip():
             raise NamedError(f"{file.name}: entry {at} has an empty {field}; give one")
-        found.append(Named(**given, says=says))
+        found.append(NamedMutant(**given, says=says))
     return found
 
 
-def said(mutant: Mutant, entries: Iterable[Named]) -> str | None:
+def said(mutant: Mutant, entries: Iterable[NamedMutant]) -> str | None:
     """Return the reason or test of a mutant's entry; None if it has no entry."""
     return next((entry.says for entry in entries if entry.is_meant(mutant)), None)
 
 
-def stale(entries: Iterable[Named], mutants: Iterable[Mutant]) -> list[Named]:
+def stale(entries: Iterable[NamedMutant], mutants: Iterable[Mutant]) -> list[NamedMutant]:
     """Return the entries whose mutant no longer exists because the code has changed."""
     present = {tuple(getattr(mutant, name) for name in _PLACE) for mutant in mutants}
     return [entry for entry in entries if tuple(getattr(entry, name) for name in _PLACE) not in present]

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .forked import Fate, Verdict
+from .forked import Fate, MutantVerdict
 from .mutant import Mutant
 
 MUTANTS_MIN, SCORE_MIN = 300, 95.0
@@ -44,7 +44,7 @@ class Report:
     survived: list[str] = field(default_factory=list)
     equivalent: list[str] = field(default_factory=list)
 
-    def add(self, room: str, mutant: Mutant, verdict: Verdict, reason: str | None) -> None:
+    def add(self, room: str, mutant: Mutant, verdict: MutantVerdict, reason: str | None) -> None:
         """Count a mutant of a room. `reason` says why no test can kill it; None if no reason is known.
 
         A mutant that was not killed is equivalent if it has a reason, else it survived.

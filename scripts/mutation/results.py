@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from .forked import Fate, Verdict
+from .forked import Fate, MutantVerdict
 from .mutant import Mutant
 
 
@@ -13,16 +13,16 @@ class Results:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._found: dict[str, Verdict] = {}
+        self._found: dict[str, MutantVerdict] = {}
         self.read()
 
     def read(self) -> None:
         """Read verdicts that other processes have added."""
         for line in self._file.read_text().splitlines() if self._file.is_file() else ():
             entry = json.loads(line)
-            self._found[entry["key"]] = Verdict(Fate(entry["fate"]), entry["by"], entry["seconds"])
+            self._found[entry["key"]] = MutantVerdict(Fate(entry["fate"]), entry["by"], entry["seconds"])
 
-    def add(self, mutant: Mutant, verdict: Verdict) -> None:
+    def add(self, mutant: Mutant, verdict: MutantVerdict) -> None:
         """Store a verdict; it replaces an earlier one of the same mutant."""
         self._found[mutant.key] = verdict
         entry = {"key": mutant.key, "mutant": str(mutant), **asdict(verdict), "fate": verdict.fate.value}
@@ -30,6 +30,6 @@ class Results:
         with self._file.open("a") as out:
             out.write(json.dumps(entry) + "\n")
 
-    def of(self, mutant: Mutant) -> Verdict | None:
+    def of(self, mutant: Mutant) -> MutantVerdict | None:
         """Return the verdict of a mutant; None if it was not tried."""
         return self._found.get(mutant.key)

@@ -19,7 +19,7 @@ import pytest
 
 from . import patch
 from . import tree as scratch
-from .forked import Fate, Verdict, judged
+from .forked import Fate, MutantVerdict, judged
 from .mutant import Mutant
 from .reached import Reached
 
@@ -29,7 +29,7 @@ WORDS = ("--hypothesis-seed=0", "-p", "no:cacheprovider", "-p", "no:xdist")
 SILENT = ("-p", "no:terminal", "-o", "addopts=--import-mode=importlib")
 """Without the terminal plugin, pytest does not know this project's options for it."""
 HOUR = 3600.0
-OnVerdict = Callable[[Mutant, Verdict], bool]
+OnVerdict = Callable[[Mutant, MutantVerdict], bool]
 """Called with each verdict; a result of False ends the run."""
 
 
@@ -50,7 +50,7 @@ Attempt = Callable[[Sequence[str], Mutant | None], str | None]
 """Runs tests with a mutant, or with the original code, and returns the result of an `Action`."""
 
 
-def controlled(trial: Trial, tests: Sequence[str], attempt: Attempt, log: Path) -> Verdict:
+def controlled(trial: Trial, tests: Sequence[str], attempt: Attempt, log: Path) -> MutantVerdict:
     """Try a mutant; a test kills it only if the same tests up to that one pass without it.
 
     A test that fails without the mutant, in this order or in such a process, proves nothing and is left out.

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from mutation import forked, named, patch, reached, record, tree
 from mutation.call_map import CallMap
-from mutation.forked import Fate, Verdict, judged
+from mutation.forked import Fate, MutantVerdict, judged
 from mutation.mutant import Mutant
 from mutation.operators import mutants
 from mutation.results import Results
@@ -211,7 +211,7 @@ def test_tests_are_chosen_by_the_functions_that_they_call(tmp_path: Path) -> Non
 # Trials.
 
 
-def act(action: Any) -> Verdict:
+def act(action: Any) -> MutantVerdict:
     """Return the verdict on an action in a fork."""
     return judged(action, 0.0, Path("/dev/null"))
 
@@ -321,11 +321,11 @@ def test_the_last_stored_verdict_of_a_mutant_counts(tmp_path: Path) -> None:
     """Each verdict is stored at once; the last one of a mutant counts, also if another process stored it."""
     first, second = some("a.py", 2)
     results = Results(tmp_path / "results.jsonl")
-    results.add(first, Verdict(Fate.SURVIVED, "", 1.5))
-    Results(tmp_path / "results.jsonl").add(first, Verdict(Fate.KILLED, "tests/a.py::b", 0.5))
-    assert results.of(first) == Verdict(Fate.SURVIVED, "", 1.5)
+    results.add(first, MutantVerdict(Fate.SURVIVED, "", 1.5))
+    Results(tmp_path / "results.jsonl").add(first, MutantVerdict(Fate.KILLED, "tests/a.py::b", 0.5))
+    assert results.of(first) == MutantVerdict(Fate.SURVIVED, "", 1.5)
     results.read()
-    assert (results.of(first), results.of(second)) == (Verdict(Fate.KILLED, "tests/a.py::b", 0.5), None)
+    assert (results.of(first), results.of(second)) == (MutantVerdict(Fate.KILLED, "tests/a.py::b", 0.5), None)
 
 
 def report(killed: int, survived: int, equivalent: int) -> record.Report:
@@ -333,7 +333,7 @@ def report(killed: int, survived: int, equivalent: int) -> record.Report:
     made = record.Report()
     for number, mutant in enumerate(some("a.py", killed + survived + equivalent)):
         fate = Fate.KILLED if number < killed else Fate.SURVIVED
-        made.add("a", mutant, Verdict(fate), "why" if number >= killed + survived else None)
+        made.add("a", mutant, MutantVerdict(fate), "why" if number >= killed + survived else None)
     return made
 
 

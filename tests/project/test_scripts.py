@@ -25,7 +25,7 @@ FAILURE = '<testcase classname="tests.c" name="test_bad"><failure message="boom"
 ERROR = '<testcase classname="tests.c" name="test_broken"><error message="boom"/></testcase>'
 
 
-def read(folder: Path, *more: str) -> verdict.Verdict:
+def read(folder: Path, *more: str) -> verdict.RunVerdict:
     """Return the verdict on a file with two passed tests, an expected failure and `more`."""
     (folder / "a.xml").write_text(JUNIT.format(more="\n".join(more)))
     return verdict.read([folder / "a.xml"])
