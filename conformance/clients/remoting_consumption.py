@@ -9,7 +9,7 @@ from typing import Any
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from .remoting_request import Request, json_request, request
+from .remoting_request import RemotingRequest, json_request, request
 
 SUSPEND, SUBSCRIPTION, COMMIT = 0x2, 0x4, 0x1
 """Bits of a pull's sysFlag."""
@@ -46,7 +46,7 @@ def pull_fields(  # noqa: PLR0913 - the fields of a request
     }
 
 
-def pull_request(topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> Request:
+def pull_request(topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> RemotingRequest:
     """Pull; `more`: see `pull_fields`."""
     return request(RequestCode.PULL_MESSAGE, pull_fields(topic, group, queue, offset, **more))
 
@@ -89,19 +89,19 @@ def pop_fields(  # noqa: PLR0913 - the fields of a request
     }
 
 
-def pop_request(topic: str, group: str, **more: Any) -> Request:
+def pop_request(topic: str, group: str, **more: Any) -> RemotingRequest:
     """Pop; `more`: see `pop_fields`."""
     return request(RequestCode.POP_MESSAGE, pop_fields(topic, group, **more))
 
 
 def ack_request(
     topic: str, group: str, handle: str | None, offset: int, *, queue: int = 0, **fields: object
-) -> Request:
+) -> RemotingRequest:
     """Acknowledge by receipt handle (a message's POP_CK property)."""
     return request(RequestCode.ACK_MESSAGE, {**_receipt(topic, group, handle, offset, queue=queue), **fields})
 
 
-def batch_ack_request(broker_name: str, entries: Sequence[Mapping[str, object]]) -> Request:
+def batch_ack_request(broker_name: str, entries: Sequence[Mapping[str, object]]) -> RemotingRequest:
     """Acknowledge messages of several check points; `entries`: see `batch_ack_entry`."""
     return json_request(RequestCode.BATCH_ACK_MESSAGE, {"acks": list(entries), "brokerName": broker_name})
 
@@ -125,19 +125,19 @@ def batch_ack_entry(topic: str, group: str, handle: str, offsets: Iterable[int])
 
 def change_request(
     topic: str, group: str, handle: str | None, offset: int, *, invisible_ms: int, queue: int = 0, **fields: object
-) -> Request:
+) -> RemotingRequest:
     """Change the invisible duration of a message by its receipt handle."""
     ext = {**_receipt(topic, group, handle, offset, queue=queue), "invisibleTime": invisible_ms, **fields}
     return request(RequestCode.CHANGE_MESSAGE_INVISIBLETIME, ext)
 
 
-def commit_request(topic: str, group: str, offset: object, queue: object = 0) -> Request:
+def commit_request(topic: str, group: str, offset: object, queue: object = 0) -> RemotingRequest:
     """Commit an offset."""
     ext = {"consumerGroup": group, "topic": topic, "queueId": queue, "commitOffset": offset}
     return request(RequestCode.UPDATE_CONSUMER_OFFSET, ext)
 
 
-def committed_request(topic: str, group: str, queue: int = 0, **fields: object) -> Request:
+def committed_request(topic: str, group: str, queue: int = 0, **fields: object) -> RemotingRequest:
     """Query the committed offset."""
     ext = {"consumerGroup": group, "topic": topic, "queueId": queue, **fields}
     return request(RequestCode.QUERY_CONSUMER_OFFSET, ext)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from .remoting_request import Request, json_request, request
+from .remoting_request import RemotingRequest, json_request, request
 
 
 def heartbeat_request(
@@ -20,7 +20,7 @@ def heartbeat_request(
     expression_type: str = "TAG",
     version: int = 0,
     **members: object,
-) -> Request:
+) -> RemotingRequest:
     """Send a client's heartbeat: its consumer groups, each with topics and expressions, and its producer groups.
 
     `version` is that of the subscriptions. `members` are further members of the body.
@@ -55,7 +55,7 @@ def consumer_data(group: str, *subscriptions: Mapping[str, object], **members: o
     }
 
 
-def unregister_request(client: str, *, group: str | None = None, producers: str | None = None) -> Request:
+def unregister_request(client: str, *, group: str | None = None, producers: str | None = None) -> RemotingRequest:
     """Unregister a client from a consumer group, a producer group, or both."""
     ext = {"clientID": client, "producerGroup": producers, "consumerGroup": group}
     return request(RequestCode.UNREGISTER_CLIENT, ext)
@@ -63,7 +63,7 @@ def unregister_request(client: str, *, group: str | None = None, producers: str 
 
 def lock_request(
     client: str, group: str, topic: str, broker_name: str, *, queues: Iterable[int], unlock: bool = False
-) -> Request:
+) -> RemotingRequest:
     """Lock queues of a topic for a client of a group, or release its locks."""
     members = [{"topic": topic, "brokerName": broker_name, "queueId": queue} for queue in queues]
     code = RequestCode.UNLOCK_BATCH_MQ if unlock else RequestCode.LOCK_BATCH_MQ
@@ -72,7 +72,7 @@ def lock_request(
 
 def assignment_request(
     topic: str, group: str, client: str, strategy: str = "AVG", *, model: str = "CLUSTERING", **members: object
-) -> Request:
+) -> RemotingRequest:
     """Query the queues of a topic that the broker assigns to a client."""
     body = {
         "topic": topic,
@@ -85,7 +85,7 @@ def assignment_request(
     return json_request(RequestCode.QUERY_ASSIGNMENT, body)
 
 
-def mode_request(topic: str, group: str, mode: str, share: int = 0) -> Request:
+def mode_request(topic: str, group: str, mode: str, share: int = 0) -> RemotingRequest:
     """Set the message request mode (PULL or POP) of a group for a topic; `share` is the field popShareQueueNum."""
     body = {"topic": topic, "consumerGroup": group, "mode": mode, "popShareQueueNum": share}
     return json_request(RequestCode.SET_MESSAGE_REQUEST_MODE, body)

@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from .json_text import dumps
 
 
-class Request(NamedTuple):
+class RemotingRequest(NamedTuple):
     """Code, ext fields and body of a request: the arguments of `RemotingClient.request`, in its order."""
 
     code: RequestCode
@@ -17,11 +17,11 @@ class Request(NamedTuple):
     body: bytes = b""
 
 
-def request(code: RequestCode, fields: Mapping[str, object] | None = None, body: bytes | str = b"") -> Request:
+def request(code: RequestCode, fields: Mapping[str, object] | None = None, body: bytes | str = b"") -> RemotingRequest:
     """Build a request. Ext fields become texts; those that are None are omitted."""
-    return Request(code, ext_texts(fields), body.encode() if isinstance(body, str) else body)
+    return RemotingRequest(code, ext_texts(fields), body.encode() if isinstance(body, str) else body)
 
 
-def json_request(code: RequestCode, value: object) -> Request:
+def json_request(code: RequestCode, value: object) -> RemotingRequest:
     """Build a request with a JSON body and without ext fields."""
-    return Request(code, None, dumps(value))
+    return RemotingRequest(code, None, dumps(value))

@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.client import batch_body, properties_text
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from .remoting_request import Request, request
+from .remoting_request import RemotingRequest, request
 from .send_fields import SendFields
 
 Parts = Iterable[tuple[bytes, Mapping[str, str]]]
@@ -55,7 +55,7 @@ def short_names(fields: Mapping[str, object]) -> dict[str, object]:
 
 def send_request(
     topic: str, body: bytes | str, *, born_ms: int, new_id: NewId | None = None, **more: Unpack[SendFields]
-) -> Request:
+) -> RemotingRequest:
     """Send one message as SDKs do, with SEND_MESSAGE_V2."""
     fields = send_fields(topic, born_ms=born_ms, new_id=new_id, **more)
     return request(RequestCode.SEND_MESSAGE_V2, short_names(fields), body)
@@ -63,21 +63,21 @@ def send_request(
 
 def send_v1_request(
     topic: str, body: bytes | str, *, born_ms: int, new_id: NewId | None = None, **more: Unpack[SendFields]
-) -> Request:
+) -> RemotingRequest:
     """Send one message with SEND_MESSAGE, which has long field names."""
     return request(RequestCode.SEND_MESSAGE, send_fields(topic, born_ms=born_ms, new_id=new_id, **more), body)
 
 
 def batch_request(
     topic: str, parts: Parts | bytes, *, born_ms: int, new_id: NewId | None = None, **more: Unpack[SendFields]
-) -> Request:
+) -> RemotingRequest:
     """Send a batch as SDKs do: without an id of its own unless `unique` is True, and with `batch=true`."""
     fields: SendFields = {"unique": False, "batch": True, **more}
     ext = short_names(send_fields(topic, born_ms=born_ms, new_id=new_id, **fields))
     return request(RequestCode.SEND_BATCH_MESSAGE, ext, parts if isinstance(parts, bytes) else batch_body(parts))
 
 
-def send_back_request(group: str, place: object, level: object = 0, **fields: object) -> Request:
+def send_back_request(group: str, place: object, level: object = 0, **fields: object) -> RemotingRequest:
     """Send back the message at a commit log offset, with a delay level."""
     ext = {
         "offset": place,

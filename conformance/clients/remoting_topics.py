@@ -8,7 +8,7 @@ from typing import Any
 from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from .remoting_request import Request, json_request, request
+from .remoting_request import RemotingRequest, json_request, request
 
 
 def topic_fields(
@@ -37,12 +37,12 @@ def topic_fields(
     return {**fields, **({} if kind is None else {"attributes": f"+message.type={kind}"}), **changes}
 
 
-def topic_request(name: str, **more: Any) -> Request:
+def topic_request(name: str, **more: Any) -> RemotingRequest:
     """Create a topic; `more`: see `topic_fields`."""
     return request(RequestCode.UPDATE_AND_CREATE_TOPIC, topic_fields(name, **more))
 
 
-def group_request(name: str, **config: object) -> Request:
+def group_request(name: str, **config: object) -> RemotingRequest:
     """Create a subscription group; `config` contains fields of SubscriptionGroupConfig by name."""
     body = {
         "groupName": name,
@@ -59,11 +59,11 @@ def group_request(name: str, **config: object) -> Request:
     return json_request(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body)
 
 
-def route_request(topic: str | None, **fields: object) -> Request:
+def route_request(topic: str | None, **fields: object) -> RemotingRequest:
     """Query the route of a topic at a name server."""
     return request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic, **fields})
 
 
-def max_offset_request(topic: str, queue: int | str = 0) -> Request:
+def max_offset_request(topic: str, queue: int | str = 0) -> RemotingRequest:
     """Query the offset of a queue's next message."""
     return request(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})

@@ -22,7 +22,7 @@ from ..clients.remoting_consumption import (
     pull_request,
 )
 from ..clients.remoting_members import heartbeat_request
-from ..clients.remoting_request import Request
+from ..clients.remoting_request import RemotingRequest
 from ..clients.remoting_response import Response
 from ..clients.remoting_sends import send_request, send_v1_request
 from ..clients.remoting_topics import route_request
@@ -37,7 +37,7 @@ _AHEAD_MS = 60_000
 """Distance of a query's end from now, so that it finds new messages even if clocks differ."""
 
 
-def _method_of(build: Callable[P, Request]) -> Callable[Concatenate[CaseContext, P], Response]:
+def _method_of(build: Callable[P, RemotingRequest]) -> Callable[Concatenate[CaseContext, P], Response]:
     """Return a method that sends the request built by a function, and returns the response."""
 
     @wraps(build)

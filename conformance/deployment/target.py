@@ -41,7 +41,7 @@ PROXY = "proxy."
 """Prefix of settings that belong to rmq-proxy.json."""
 
 
-class Files(NamedTuple):
+class SettingsByFile(NamedTuple):
     """Settings by configuration file. A second broker runs if `second_broker` has keys, in addition to the first's."""
 
     broker: dict[str, str]
@@ -49,9 +49,9 @@ class Files(NamedTuple):
     proxy: dict[str, str]
 
 
-def settings_by_file(settings: Mapping[str, str]) -> Files:
+def settings_by_file(settings: Mapping[str, str]) -> SettingsByFile:
     """Group settings by the file that their prefix names, and remove the prefix."""
-    files = Files({}, {}, {})
+    files = SettingsByFile({}, {}, {})
     for key, value in settings.items():
         for prefix, keys in ((SECOND_BROKER, files.second_broker), (PROXY, files.proxy), ("", files.broker)):
             if key.startswith(prefix):

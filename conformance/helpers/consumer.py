@@ -15,7 +15,7 @@ _SHORTEST_WAIT_SECONDS = 5.2
 
 
 @dataclass(frozen=True, slots=True)
-class Consumer:
+class GrpcConsumer:
     """A client whose settings the server knows, with its group and topic: the context's calls bound to these three."""
 
     t: GrpcContext
@@ -23,15 +23,15 @@ class Consumer:
     group: str
     client: str
 
-    def at(self, topic: str) -> "Consumer":
+    def at(self, topic: str) -> "GrpcConsumer":
         """Return the same client and group with another topic."""
         return replace(self, topic=topic)
 
-    def with_group(self, group: str) -> "Consumer":
+    def with_group(self, group: str) -> "GrpcConsumer":
         """Return the same client with another group."""
         return replace(self, group=group)
 
-    def by(self, client: str) -> "Consumer":
+    def by(self, client: str) -> "GrpcConsumer":
         """Return another client with the same group and topic."""
         return replace(self, client=client)
 
@@ -99,12 +99,12 @@ class Consumer:
         return self.t.forward(self.topic, self.group, handle, client=self.client, **more)
 
 
-def consumer_of(t: GrpcContext, topic: str, group: str, client_type: int = pb.SIMPLE_CONSUMER) -> Consumer:
+def consumer_of(t: GrpcContext, topic: str, group: str, client_type: int = pb.SIMPLE_CONSUMER) -> GrpcConsumer:
     """Create a client of a group that reads a topic."""
-    return Consumer(t, topic, group, t.consumer(group, {topic: "*"}, kind=client_type))
+    return GrpcConsumer(t, topic, group, t.consumer(group, {topic: "*"}, kind=client_type))
 
 
-def consuming_in_order(t: GrpcContext, messages: int = 0, *, queues: int = 1, **config: Any) -> Consumer:
+def consuming_in_order(t: GrpcContext, messages: int = 0, *, queues: int = 1, **config: Any) -> GrpcConsumer:
     """Create a FIFO topic with messages `m0`, `m1`, ... of one message group, and an ordered consumer of a group.
 
     `config`: of the group; see `CaseContext.group`.
@@ -122,7 +122,7 @@ def consuming(
     queues: int = 1,
     client_type: int = pb.SIMPLE_CONSUMER,
     **config: Any,
-) -> Consumer:
+) -> GrpcConsumer:
     """Create a topic of a kind with `messages` messages, and a consumer of a new group that reads it.
 
     `config`: of the group; see `CaseContext.group`.

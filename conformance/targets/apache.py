@@ -30,7 +30,7 @@ from ..deployment.target import COMMON_SETTINGS, REFERENCE_VERSION, TargetError,
 from ..drivers.build import build
 from ..drivers.toolchains.java_build import JAVA_TOOLS, copy_jars
 from ..drivers.toolchains.recipe import BuildFolders, Launch, Recipe
-from .ports import Ports
+from .ports import PortBlock
 from .registration import wait_registered
 
 START_SECONDS = 240.0
@@ -162,7 +162,7 @@ class ApacheBroker:
         self._spawning = threading.Lock()
         self._stopping = threading.Lock()
         self._stopped = False
-        self._ports: Ports | None = None
+        self._ports: PortBlock | None = None
         self.namesrv = ""
         self.broker = ""
         self.endpoint = ""
@@ -219,7 +219,7 @@ class ApacheBroker:
             raise
 
     def _start(self, jars: Path) -> None:
-        self._ports = ports = Ports()
+        self._ports = ports = PortBlock()
         self.namesrv = f"127.0.0.1:{ports.namesrv}"
         self.broker = f"{self._settings.get('brokerIP1', _BROKER_CONF['brokerIP1'])}:{ports.broker}"
         self.endpoint = f"127.0.0.1:{ports.grpc}" if self._proxy_mode else ""

@@ -17,7 +17,7 @@ _ANSWER_SECONDS = 60.0
 """Response timeout: a jump over hours with many due timers takes some time."""
 
 
-class ControlPort:
+class ControlClient:
     """The control port at `url`, such as `http://127.0.0.1:8090`, with its token if it requires one."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
@@ -44,7 +44,7 @@ class ControlPort:
 class ControlledDeployment(AddressDeployment):
     """A user's running emulator, whose clock can jump."""
 
-    def __init__(self, access: Access, control: ControlPort) -> None:
+    def __init__(self, access: Access, control: ControlClient) -> None:
         super().__init__(access)
         self._control = control
 
@@ -93,7 +93,7 @@ class ControlledTarget(Target):
         self.recorded_version = addresses.recorded_version
         self.capabilities = addresses.capabilities | {Capability.VIRTUAL_TIME, Capability.RESTART, Capability.CRASH}
         self._addresses = addresses
-        self._control = ControlPort(url, token)
+        self._control = ControlClient(url, token)
         self._place = ControlledDeployment(addresses.access, self._control)
         self._lent = threading.RLock()
 

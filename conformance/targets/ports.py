@@ -10,7 +10,7 @@ FIRST, END = 20_000, 32_000
 SIZE = 11
 
 
-class Ports:
+class PortBlock:
     """Eleven consecutive ports, for a name server, a proxy and up to two brokers.
 
     A restarted broker leaves its ports free for seconds, in which another run might take them. A bound UDP port with

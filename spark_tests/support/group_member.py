@@ -8,7 +8,7 @@ from typing import Self
 from real_broker import RealBroker
 from rocketmq_testkit.conformance.clients.remoting_consumption import commit_request, committed_request, pull_request
 from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request, unregister_request
-from rocketmq_testkit.conformance.clients.remoting_request import Request, request
+from rocketmq_testkit.conformance.clients.remoting_request import RemotingRequest, request
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient, decode_messages
@@ -79,7 +79,7 @@ class Member:
         bodies = [message.body for message in decode_messages(response.body)]
         return bodies, int((response.ext_fields or {})["nextBeginOffset"])
 
-    def _ask(self, asked: Request) -> RemotingCommand:
+    def _ask(self, asked: RemotingRequest) -> RemotingCommand:
         response = self._client.request(*asked)
         assert response.code == ResponseCode.SUCCESS, f"{asked.code.name}: {response.remark}"
         return response

@@ -16,7 +16,7 @@ import pytest
 from pyspark_rocketmq.cluster.cluster import Cluster
 from pyspark_rocketmq.options.options import source_options
 from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
-from rocketmq_testkit.conformance.clients.remoting_request import Request, request
+from rocketmq_testkit.conformance.clients.remoting_request import RemotingRequest, request
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.conformance.clients.remoting_topics import group_request, topic_request
 from rocketmq_testkit.conformance.targets.apache import ApacheBroker
@@ -136,7 +136,7 @@ class RealBroker:
             self.ask(request(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic}))
             self.ask(request(RequestCode.DELETE_TOPIC_IN_NAMESRV, {"topic": topic}), to=self.namesrv)
 
-    def ask(self, asked: Request, to: str | None = None) -> RemotingCommand:
+    def ask(self, asked: RemotingRequest, to: str | None = None) -> RemotingCommand:
         """Send a request to the broker, which must succeed."""
         with RemotingClient(to or self.broker, timeout=SECONDS) as client:
             response = client.request(*asked)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from rocketmq_testkit.conformance.drivers.python_common.command import Command, Refusal
-from rocketmq_testkit.conformance.drivers.python_common.line import Driver
+from rocketmq_testkit.conformance.drivers.python_common.line import DriverLoop
 from rocketmq_testkit.conformance.drivers.python_common.load import drain, send_many
 from rocketmq_testkit.conformance.drivers.python_common.script import Answers, Script
 
@@ -127,7 +127,7 @@ def test_an_answer_that_is_no_transaction_state_is_refused(check: Any) -> None:
 def test_the_event_of_a_check_has_answer_counts_and_transaction_id() -> None:
     """The event of a check has the answer, the driver's and the broker's count of checks, and the transaction id."""
     read, write = os.pipe()
-    driver = Driver({}, write)
+    driver = DriverLoop({}, write)
     message = {"body": _base64("a"), "props": {"TRANSACTION_CHECK_TIMES": "4", "__transactionId__": "t1"}}
     assert driver.checked("p", Answers("ROLLBACK"), message) == "ROLLBACK"
     os.close(write)
@@ -144,7 +144,7 @@ def _replies(read: int, count: int) -> list[dict[str, Any]]:
 def test_events_of_a_listener_are_lines_unless_it_is_quiet() -> None:
     """A listener reports its call and its outcome, each in a line; a quiet listener only counts its calls."""
     read, write = os.pipe()
-    driver = Driver({}, write)
+    driver = DriverLoop({}, write)
     quiet = _script(quiet=True)
     assert driver.listen("c", quiet, {}, b"a") == "success"
     message = {"id": "1", "attempt": 1}
@@ -159,7 +159,7 @@ def test_events_of_a_listener_are_lines_unless_it_is_quiet() -> None:
 def test_a_name_has_one_object_and_a_handle_one_message() -> None:
     """A name belongs to one object until `take` removes it; a handle refers to its message permanently."""
     read, write = os.pipe()
-    driver = Driver({}, write)
+    driver = DriverLoop({}, write)
     named = Command({"as": "a", "on": "a"})
     driver.make(named, lambda: "client")
     with pytest.raises(Refusal, match="already"):
@@ -181,7 +181,7 @@ def test_a_name_has_one_object_and_a_handle_one_message() -> None:
 def test_a_client_that_cannot_be_made_leaves_its_name_free() -> None:
     """After a failed start the name can be used again."""
     read, write = os.pipe()
-    driver = Driver({}, write)
+    driver = DriverLoop({}, write)
 
     def fail() -> str:
         raise OSError("no broker")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 from remoting_world import Peer, Port, create, send
 from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
-from rocketmq_testkit.conformance.clients.remoting_request import Request, request
+from rocketmq_testkit.conformance.clients.remoting_request import RemotingRequest, request
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -15,7 +15,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 NOW = 1_700_000_000_000
 PULL = pull_request("T", "G")
-REQUESTS: Mapping[BrokerPool, Request] = {
+REQUESTS: Mapping[BrokerPool, RemotingRequest] = {
     BrokerPool.PULL: PULL,
     BrokerPool.LITE_PULL: PULL._replace(code=RequestCode.LITE_PULL_MESSAGE),
     BrokerPool.CONSUMER: request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "G"}),

@@ -10,7 +10,7 @@ from engine_protocol_client import EngineProtocolClient
 from grpc_protocol_client import GrpcProtocolClient
 from protocol_client import ProtocolClient
 from remoting_protocol_client import OnlyFrame, RemotingProtocolClient
-from rocketmq_testkit.conformance.clients.remoting_request import Request, request
+from rocketmq_testkit.conformance.clients.remoting_request import RemotingRequest, request
 from rocketmq_testkit.conformance.clients.remoting_response import json_of
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import (
@@ -139,7 +139,7 @@ class ClientRequests(ABC, Generic[E]):
         assert response is not None
         return response
 
-    def _ask(self, operation: Operation, asked: Request) -> AdminRequest:
+    def _ask(self, operation: Operation, asked: RemotingRequest) -> AdminRequest:
         """Send an administrator's request; where the protocol has none, submit the operation."""
         engine, broker = self.protocol_client.engine, self.protocol_client.broker
         return _Operation(engine.submit(broker, operation, DirectChannel("administrator")))
@@ -223,7 +223,7 @@ class RemotingClientRequests(ClientRequests[RemotingProtocolClient]):
         response = RemotingCommand(code, opaque=received.token, flag=RESPONSE, body=body)
         assert self.protocol_client.peer(client).send(response)
 
-    def _ask(self, operation: Operation, asked: Request) -> AdminRequest:
+    def _ask(self, operation: Operation, asked: RemotingRequest) -> AdminRequest:
         peer = self.protocol_client.peer(f"administrator {next(self._numbers)}")
         return _Frame(peer, peer.exchange(*asked))
 

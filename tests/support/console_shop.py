@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_consumption import pop_request
 from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request
-from rocketmq_testkit.conformance.clients.remoting_request import Request
+from rocketmq_testkit.conformance.clients.remoting_request import RemotingRequest
 from rocketmq_testkit.conformance.clients.remoting_sends import send_back_request, send_request
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client.connection import RemotingClient
@@ -46,7 +46,7 @@ class Shop:
     emulator: Emulator
     client: RemotingClient
 
-    def ask(self, request: Request) -> int:
+    def ask(self, request: RemotingRequest) -> int:
         """Send a request and return the code of the response."""
         return int(self.client.request(*request).code)
 

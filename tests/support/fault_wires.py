@@ -7,7 +7,7 @@ from grpc_world import GrpcWorld, a_message, a_receive, a_send
 from http2_client import GREETING, call
 from remoting_world import NOW
 from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
-from rocketmq_testkit.conformance.clients.remoting_request import Request
+from rocketmq_testkit.conformance.clients.remoting_request import RemotingRequest
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
@@ -119,7 +119,7 @@ class RemotingWire(Wire):
         self.server = self.factory.buildProtocol(None)
         self.server.makeConnection(self.transport)
 
-    def start(self, request: Request) -> None:
+    def start(self, request: RemotingRequest) -> None:
         """Send a request."""
         self.number += 1
         command = RemotingCommand(request.code, opaque=self.number, ext_fields=request.ext, body=request.body)

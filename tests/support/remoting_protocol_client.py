@@ -23,7 +23,7 @@ from rocketmq_testkit.conformance.clients.remoting_members import (
     mode_request,
     unregister_request,
 )
-from rocketmq_testkit.conformance.clients.remoting_request import Request, request
+from rocketmq_testkit.conformance.clients.remoting_request import RemotingRequest, request
 from rocketmq_testkit.conformance.clients.remoting_response import json_of
 from rocketmq_testkit.conformance.clients.remoting_sends import (
     batch_request,
@@ -64,10 +64,10 @@ class RemotingProtocolClient(BrokerProtocolClient):
             self._peers[key] = self._port.peer()
         return self._peers[key]
 
-    def _ask(self, asked: Request) -> RemotingCommand:
+    def _ask(self, asked: RemotingRequest) -> RemotingCommand:
         return self.peer().ask(*asked)
 
-    def _start(self, asked: Request, *, order: bool = False) -> "RemotingWaiting":
+    def _start(self, asked: RemotingRequest, *, order: bool = False) -> "RemotingWaiting":
         peer = self._port.peer()
         return RemotingWaiting(peer, peer.exchange(*asked), self.broker.name, order=order)
 
@@ -118,11 +118,11 @@ class RemotingProtocolClient(BrokerProtocolClient):
             )
         )
 
-    def _sending(self, asked: Request) -> "RemotingSending":
+    def _sending(self, asked: RemotingRequest) -> "RemotingSending":
         peer = self._port.peer()
         return RemotingSending(peer, peer.exchange(*asked))
 
-    def _sent(self, asked: Request) -> Sent:
+    def _sent(self, asked: RemotingRequest) -> Sent:
         sent = self._sending(asked).sent
         assert sent is not None, "it waits"
         return sent
@@ -245,7 +245,7 @@ class RemotingProtocolClient(BrokerProtocolClient):
     def unregister_consumer(self, client: str, group: str = "G") -> None:
         self._say(client, unregister_request(client, group=group))
 
-    def _say(self, client: str, said: Request) -> None:
+    def _say(self, client: str, said: RemotingRequest) -> None:
         """Send a consumer's request; the broker's notifications arrive before its response."""
         *pushes, response = self.peer(client).exchange(*said)
         assert response.code == 0, response

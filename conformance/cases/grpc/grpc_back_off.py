@@ -9,12 +9,12 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import grpc_case
 from ...clients.grpc_response import Failure
 from ...context.grpc import GrpcContext
-from ...helpers.consumer import Consumer, attempts, consuming
+from ...helpers.consumer import GrpcConsumer, attempts, consuming
 
 RETRIES = 3
 
 
-def _received_policy(consumer: Consumer) -> Any:
+def _received_policy(consumer: GrpcConsumer) -> Any:
     """Return the retry policy in the response to the consumer's settings, or the failure."""
     t = consumer.t
     settings = t.subscription(consumer.group, {consumer.topic: "*"}, kind=pb.PUSH_CONSUMER)
@@ -32,7 +32,7 @@ def _back_off(policy: pb.RetryPolicy, attempt: int) -> float:
     return waits[min(attempt, len(waits)) - 1].ToMilliseconds() / 1000
 
 
-def _note_failures(consumer: Consumer) -> None:
+def _note_failures(consumer: GrpcConsumer) -> None:
     """Fail the consumer's message on each delivery, delayed by the group's retry policy, and record each attempt."""
     t = consumer.t
     policy = t.note("told", _received_policy(consumer))
@@ -97,7 +97,7 @@ def the_largest_retry_max_times_sends_messages_to_the_dlq_at_once(t: GrpcContext
         t.note(f"retries {most}: dead letters", _dead_letters(consumer))
 
 
-def _dead_letters(consumer: Consumer) -> int:
+def _dead_letters(consumer: GrpcConsumer) -> int:
     queue = {"topic": dlq_topic(consumer.group), "queueId": 0}
     response = consumer.t.request(RequestCode.GET_MAX_OFFSET, queue)
     return int(response.fields.get("offset", 0))

@@ -5,7 +5,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
 from ...context.grpc import GrpcContext
-from ...helpers.consumer import Consumer, consuming
+from ...helpers.consumer import GrpcConsumer, consuming
 
 
 @grpc_case("SendMessageActivity.convertToSendMessageResponse")
@@ -86,7 +86,7 @@ def messages_of_a_batch_are_received_by_tag(t: GrpcContext) -> None:
     topic, group = t.topic(kind="NORMAL", queues=1), t.group()
     client = t.consumer(group, {topic: "B"})
     t.note("sent", t.send(t.message(topic, "one", tag="A"), t.message(topic, "two", tag="B")).status, 20000)
-    received = Consumer(t, topic, group, client).receive_nothing(expression="B")
+    received = GrpcConsumer(t, topic, group, client).receive_nothing(expression="B")
     t.note("received", [[message.body, message.system_properties.tag] for message in received.messages])
 
 

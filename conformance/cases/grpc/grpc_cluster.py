@@ -8,7 +8,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import grpc_case
 from ...context.grpc import CHECKING, GrpcContext
 from ...deployment.target import Capability
-from ...helpers.consumer import Consumer, consumer_of
+from ...helpers.consumer import GrpcConsumer, consumer_of
 from .grpc_transaction import checks
 
 OTHER = "broker-b"
@@ -28,7 +28,7 @@ def _ends(t: GrpcContext, topic: str) -> list[int]:
     ]
 
 
-def _reading(t: GrpcContext, messages: int = 0) -> Consumer:
+def _reading(t: GrpcContext, messages: int = 0) -> GrpcConsumer:
     """Create a consumer of a topic on both brokers. The first stores messages `m0` ..., the second `other 0` ..."""
     consumer = consumer_of(t, _on_both(t), t.group())
     for number in range(messages):

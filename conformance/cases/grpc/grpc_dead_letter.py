@@ -8,7 +8,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import grpc_case
 from ...clients.receipt_handles import forged
 from ...context.grpc import BAD_GROUPS, BAD_TOPICS, GrpcContext
-from ...helpers.consumer import Consumer, attempts, consumer_of, consuming
+from ...helpers.consumer import GrpcConsumer, attempts, consumer_of, consuming
 
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
@@ -164,20 +164,20 @@ def with_retry_max_times_0_an_unacknowledged_message_goes_to_the_dlq(t: GrpcCont
     t.note("received", _reader_of_dead_letters(consumer).receive(), 20000)
 
 
-def _with_a_message(t: GrpcContext) -> Consumer:
+def _with_a_message(t: GrpcContext) -> GrpcConsumer:
     """Create a consumer whose topic has one message."""
     consumer = consuming(t)
     t.note("sent", t.send(consumer.message("m0", tag="A", keys=["k"], properties={"a": "1"})).status, 20000)
     return consumer
 
 
-def _reader_of_dead_letters(consumer: Consumer) -> Consumer:
+def _reader_of_dead_letters(consumer: GrpcConsumer) -> GrpcConsumer:
     """Create a client of a new group that reads the dead letters of the consumer's group."""
     t = consumer.t
     reader = t.group()
     return consumer_of(t, t.topic(name=dlq_topic(consumer.group), queues=1), reader)
 
 
-def _dead_letters(consumer: Consumer) -> list[ReceivedMessage]:
+def _dead_letters(consumer: GrpcConsumer) -> list[ReceivedMessage]:
     t = consumer.t
     return t.messages_of(dlq_topic(consumer.group), t.new("reader"))

@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import grpc_case
 from ...clients.remoting_consumption import pull_fields
 from ...context.grpc import GrpcContext
-from ...helpers.consumer import Consumer, consumer_of, consuming, consuming_in_order
+from ...helpers.consumer import GrpcConsumer, consumer_of, consuming, consuming_in_order
 
 
 @grpc_case("FilterAPI.build")
@@ -130,7 +130,7 @@ def the_filter_of_a_receive_overrides_the_settings(t: GrpcContext) -> None:
     topic, group = t.topic(kind="NORMAL", queues=1), t.group()
     client = t.consumer(group, {topic: "B"})
     t.send(t.message(topic, "a", tag="A"))
-    t.note("received", Consumer(t, topic, group, client).receive(expression="A").bodies)
+    t.note("received", GrpcConsumer(t, topic, group, client).receive(expression="A").bodies)
 
 
 @grpc_case("PopMessageProcessor.popMsgFromQueue")

@@ -9,7 +9,7 @@ from ...case import grpc_case
 from ...clients.grpc_response import Failure
 from ...clients.receipt_handles import forged
 from ...context.grpc import GrpcContext
-from ...helpers.consumer import Consumer, consuming
+from ...helpers.consumer import GrpcConsumer, consuming
 from .grpc_wait import store
 
 _LARGEST = 2**63 - 1
@@ -70,7 +70,7 @@ def an_ack_with_a_forged_pop_or_offset_does_not_stop_redelivery(t: GrpcContext) 
 
     Otherwise the message is redelivered.
     """
-    acknowledged: dict[str, tuple[Consumer, Any]] = {}
+    acknowledged: dict[str, tuple[GrpcConsumer, Any]] = {}
     for what in forged_handles(t, "0 0 0 0 0 broker 0 0 0"):
         consumer = consuming(t, 1)
         handle = consumer.handle(invisible_s=10)

@@ -5,7 +5,7 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ...case import grpc_case
 from ...context.grpc import BAD_GROUPS, BAD_TOPICS, GrpcContext
-from ...helpers.consumer import Consumer, attempts, consumer_of, consuming
+from ...helpers.consumer import GrpcConsumer, attempts, consumer_of, consuming
 from ...helpers.settings import NO_AUTO_CREATE
 
 
@@ -261,7 +261,7 @@ def a_receive_without_settings_fails(t: GrpcContext) -> None:
     """A receive of a client without settings fails in upstream's proxy before any check."""
     topic, group = t.topic(kind="NORMAL", queues=1), t.group()
     t.sent(topic)
-    unknown = Consumer(t, topic, group, t.new("client"))
+    unknown = GrpcConsumer(t, topic, group, t.new("client"))
     t.note("answer", unknown.receive())
     t.note("bad names", unknown.at("a b").with_group("a b").receive(expression="||").status)
 
@@ -282,7 +282,7 @@ def a_client_may_receive_for_another_group_or_as_a_producer(t: GrpcContext) -> N
         ("another group", t.consumer(t.group(), {topic: "*"})),
         ("a producer", t.producer(topic)),
     ):
-        t.note(what, Consumer(t, topic, t.group(), client).receive().bodies)
+        t.note(what, GrpcConsumer(t, topic, t.group(), client).receive().bodies)
     t.note("no language", consumer_of(t, topic, t.group()).receive(x_mq_language=None).bodies)
 
 

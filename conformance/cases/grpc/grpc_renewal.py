@@ -4,14 +4,14 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
 from ...context.grpc import GrpcContext
-from ...helpers.consumer import Consumer, attempts, consumer_of, consuming
+from ...helpers.consumer import GrpcConsumer, attempts, consumer_of, consuming
 from .grpc_wait import store
 
 RELEASE_SECONDS = 5
 """Seconds after which the messages of a client that left are visible."""
 
 
-def two_consumers(t: GrpcContext, messages: int = 1) -> tuple[Consumer, Consumer]:
+def two_consumers(t: GrpcContext, messages: int = 1) -> tuple[GrpcConsumer, GrpcConsumer]:
     """Create two push consumers of a new group, and store `messages` messages in one queue."""
     one = consuming(t, client_type=pb.PUSH_CONSUMER)
     for number in range(messages):
@@ -19,7 +19,7 @@ def two_consumers(t: GrpcContext, messages: int = 1) -> tuple[Consumer, Consumer
     return one, consumer_of(t, one.topic, one.group, pb.PUSH_CONSUMER)
 
 
-def note_received(consumer: Consumer, **more: object) -> list[tuple[str, str]]:
+def note_received(consumer: GrpcConsumer, **more: object) -> list[tuple[str, str]]:
     """Receive with auto_renew, record the messages, and return their ids and handles."""
     received = consumer.receive(auto_renew=True, **more)
     consumer.t.note("taken", attempts(received))
@@ -27,7 +27,7 @@ def note_received(consumer: Consumer, **more: object) -> list[tuple[str, str]]:
     return [(each.message_id, each.receipt_handle) for each in systems]
 
 
-def terminate(consumer: Consumer) -> None:
+def terminate(consumer: GrpcConsumer) -> None:
     """Send NotifyClientTermination for the client, and wait for its consequences."""
     consumer.t.note("left", consumer.t.leave(consumer.client, consumer.group), 20000)
     consumer.t.wait(RELEASE_SECONDS)

@@ -2,7 +2,7 @@
 
 from ...case import grpc_case
 from ...context.grpc import GrpcContext
-from ...helpers.consumer import Consumer, consuming
+from ...helpers.consumer import GrpcConsumer, consuming
 
 LONGER_THAN_KEPT_SECONDS = 135
 HEARTBEAT_SECONDS = 15
@@ -10,7 +10,7 @@ INTERVALS_BEFORE_EXPIRY = 7
 """Number of heartbeat intervals during which no client's settings can expire."""
 
 
-def _note_received(t: GrpcContext, label: str, consumer: Consumer) -> None:
+def _note_received(t: GrpcContext, label: str, consumer: GrpcConsumer) -> None:
     received = consumer.received_within(5.2)
     code = None if received.status is None else received.status.code
     t.note(label, [code, [each.body for each in received.messages]])
@@ -31,7 +31,7 @@ def receives_do_not_prevent_the_expiry_of_settings(t: GrpcContext) -> None:
     stream = t.open(client, t.subscription(group, {topic: "*"}))
     stream.command()
     stream.cancel()
-    consumer = Consumer(t, topic, group, client)
+    consumer = GrpcConsumer(t, topic, group, client)
     for number in range(LONGER_THAN_KEPT_SECONDS // HEARTBEAT_SECONDS):
         t.wait(HEARTBEAT_SECONDS)
         t.sent(topic)

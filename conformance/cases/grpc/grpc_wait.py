@@ -7,21 +7,21 @@ from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from ...case import grpc_case
 from ...clients.grpc_response import Received
 from ...context.grpc import GrpcContext
-from ...helpers.consumer import Consumer, attempts, consuming
+from ...helpers.consumer import GrpcConsumer, attempts, consuming
 from ..pop.pop_retry import ONLY_V2
 
 _HELD_SECONDS = 1.0
 """Seconds after which a receive is certainly held."""
 
 
-def waiting(consumer: Consumer, *, await_s: float = 8, **more: object) -> Callable[[], Received]:
+def waiting(consumer: GrpcConsumer, *, await_s: float = 8, **more: object) -> Callable[[], Received]:
     """Start a receive, and return while it is held."""
     pending = consumer.start_receive(await_s=await_s, deadline=await_s + 6, **more)
     consumer.t.wait(_HELD_SECONDS)
     return pending
 
 
-def store(consumer: Consumer, queue: int = 0, body: str = "hello", **properties: str) -> None:
+def store(consumer: GrpcConsumer, queue: int = 0, body: str = "hello", **properties: str) -> None:
     """Store a message in a queue, which only the remoting protocol can choose, and return when it can be read."""
     t = consumer.t
     response = t.store(consumer.topic, body, queue=queue, properties=properties)

@@ -22,7 +22,7 @@ FIRST_MS = 4000
 """Invisible duration of the first check point in ms. The check point is revived at the earliest 2 s after its end."""
 
 
-class Records:
+class ReviveRecordWriter:
     """Writes revive-topic records of one group, all with the same pop time."""
 
     def __init__(self, group: PopGroup) -> None:
@@ -57,7 +57,7 @@ def a_check_point_replaces_an_earlier_one_with_the_same_key(t: RemotingContext) 
     Offsets that only the earlier one names are not redelivered.
     """
     group = popping(t, 3)
-    records = Records(group)
+    records = ReviveRecordWriter(group)
     records.point(FIRST_MS, [0, 1])
     records.point(FIRST_MS + STEP_MS, [0])
     records.point(FIRST_MS + 2 * STEP_MS, [2])
@@ -68,7 +68,7 @@ def a_check_point_replaces_an_earlier_one_with_the_same_key(t: RemotingContext) 
 def an_ack_read_after_two_check_points_of_its_key_counts_for_the_later_one(t: RemotingContext) -> None:
     """An ack read after both check points of its key counts for the later one. None of its messages is redelivered."""
     group = popping(t, 3)
-    records = Records(group)
+    records = ReviveRecordWriter(group)
     records.point(FIRST_MS, [0, 1])
     records.point(FIRST_MS + STEP_MS, [0])
     records.ack(FIRST_MS - EARLY_MS + 2 * STEP_MS, 0, 0)
@@ -80,7 +80,7 @@ def an_ack_read_after_two_check_points_of_its_key_counts_for_the_later_one(t: Re
 def an_ack_read_before_the_later_check_point_of_its_key_is_lost(t: RemotingContext) -> None:
     """An ack read before the second check point of its key is lost: the acknowledged message is redelivered."""
     group = popping(t, 3)
-    records = Records(group)
+    records = ReviveRecordWriter(group)
     records.point(FIRST_MS, [0, 1])
     records.ack(FIRST_MS - EARLY_MS + STEP_MS, 0, 0)
     records.point(FIRST_MS + 2 * STEP_MS, [0])

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..python_common.command import Command, bad, unsupported
-from ..python_common.line import Driver, Fields, protect_stdout
+from ..python_common.line import DriverLoop, Fields, protect_stdout
 from ..python_common.load import send_many
 from ..python_common.script import Script
 from .memory import Memory
@@ -72,7 +72,7 @@ class Selector:
         return self._choice()
 
 
-class Push:
+class CppPushConsumer:
     """A push consumer and the script of its listener."""
 
     def __init__(self, client: Any, script: Script) -> None:
@@ -99,10 +99,10 @@ class Lite:
         self.client.shutdown()
 
 
-class Program:
+class CppVerbs:
     """The verbs; ``client`` and ``ffi`` are the wrapper's modules, imported after standard output is protected."""
 
-    def __init__(self, namesrv: str, driver: Driver, client: Any, ffi: Any) -> None:
+    def __init__(self, namesrv: str, driver: DriverLoop, client: Any, ffi: Any) -> None:
         self._namesrv = namesrv
         self._driver = driver
         self._sdk = client
@@ -264,7 +264,7 @@ class Program:
                 traceback.print_exc()  # C accepts only a number as result
                 return _LATER
 
-        def make() -> Push:
+        def make() -> CppPushConsumer:
             consumer = self._sdk.PushConsumer(group, orderly=mode == "orderly", message_model=model)
             consumer.set_namesrv_addr(self._namesrv)
             _sign(consumer)
@@ -278,12 +278,12 @@ class Program:
             # The wrapper's own callback raises on failure, and raising into C returns an arbitrary result.
             consumer._register_callback(listen)
             consumer.start()
-            return Push(consumer, script)
+            return CppPushConsumer(consumer, script)
 
         self._driver.make(command, make)
 
     def _count(self, command: Command) -> Fields:
-        return {"count": self._driver.on(command, Push).script.calls}
+        return {"count": self._driver.on(command, CppPushConsumer).script.calls}
 
     # --- pull consumers
 
@@ -397,8 +397,8 @@ def main() -> None:
         "outcomes": ["success", "fail", "hang"],
         "from_first": False,
     }
-    driver = Driver(about, out)
-    Program(options.namesrv, driver, client, ffi)
+    driver = DriverLoop(about, out)
+    CppVerbs(options.namesrv, driver, client, ffi)
     driver.run()
 
 

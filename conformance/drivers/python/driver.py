@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..python_common.command import Command, bad, unsupported
-from ..python_common.line import Driver, Fields, protect_stdout
+from ..python_common.line import DriverLoop, Fields, protect_stdout
 from ..python_common.load import drain, send_many
 from ..python_common.script import OUTCOMES, Answers, Script
 
@@ -34,10 +34,10 @@ def _credentials(sdk: Any) -> Any:
     return sdk.Credentials(access_key, secret_key) if access_key else sdk.Credentials()
 
 
-class Program:
+class PythonVerbs:
     """The verbs; ``sdk`` and ``wire`` are the SDK's modules, imported after standard output is protected."""
 
-    def __init__(self, options: argparse.Namespace, driver: Driver, sdk: Any, wire: Any) -> None:
+    def __init__(self, options: argparse.Namespace, driver: DriverLoop, sdk: Any, wire: Any) -> None:
         self._driver = driver
         self._sdk = sdk
         self._wire = wire
@@ -219,12 +219,12 @@ class Program:
         listener = self._listener(name, script)
         more = {"consumption_thread_count": command.number("threads")} if command.has("threads") else {}
 
-        def make() -> Push:
+        def make() -> PythonPushConsumer:
             consumer = self._sdk.PushConsumer(
                 self._configuration(command), group, listener, subscriptions, tls_enable=self._tls, **more
             )
             consumer.startup()
-            return Push(consumer.shutdown, script)
+            return PythonPushConsumer(consumer.shutdown, script)
 
         self._driver.make(command, make)
 
@@ -242,13 +242,13 @@ class Program:
         return Listener()
 
     def _count(self, command: Command) -> Fields:
-        return {"count": self._driver.on(command, Push).script.calls}
+        return {"count": self._driver.on(command, PythonPushConsumer).script.calls}
 
     def _close(self, command: Command) -> None:
         self._driver.take(command).shutdown()
 
 
-class Push:
+class PythonPushConsumer:
     """A push consumer and the script of its listener."""
 
     def __init__(self, shutdown: Callable[[], None], script: Script) -> None:
@@ -322,8 +322,8 @@ def main() -> None:
         "outcomes": ["success", "fail", "hang", "throw"],
         "options": ["namespace"],
     }
-    driver = Driver(about, out, explain)
-    Program(options, driver, sdk, wire)
+    driver = DriverLoop(about, out, explain)
+    PythonVerbs(options, driver, sdk, wire)
     driver.run()
 
 

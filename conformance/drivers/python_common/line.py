@@ -30,7 +30,7 @@ def protect_stdout() -> int:
     return kept
 
 
-class Driver:
+class DriverLoop:
     """One driver: its verbs, its named objects, and the messages with handles.
 
     ``about`` contains the SDK's fields of ``hello``; ``explain`` extracts code and text from the SDK's errors.

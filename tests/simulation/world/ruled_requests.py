@@ -22,7 +22,7 @@ from rocketmq_testkit.conformance.clients.remoting_consumption import (
     pop_request,
     pull_request,
 )
-from rocketmq_testkit.conformance.clients.remoting_request import Request
+from rocketmq_testkit.conformance.clients.remoting_request import RemotingRequest
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
@@ -180,7 +180,7 @@ class RuledRequests:
             given["probability"] = (1.0, 0.5)[action.d % 2]
         self.all_rules += self._rules.add([rule_of(fault(**given), {})], of_test=False)
 
-    def _ask(self, client: int, request: Request, on_answer: Callable[[RemotingCommand], None]) -> int:
+    def _ask(self, client: int, request: RemotingRequest, on_answer: Callable[[RemotingCommand], None]) -> int:
         """Send a request, on a new connection if the server has ended the old one; return its opaque."""
         at = client % len(self._clients)
         peer = self._clients[at]
