@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 
 import h11
-from rocketmq_testkit.fixtures.control.http.problems import Problem
+from rocketmq_testkit.fixtures.control.http.problems import HttpProblem
 from rocketmq_testkit.fixtures.control.http.request import RequestReader
 from rocketmq_testkit.fixtures.control.http.response import Response
 
@@ -73,7 +73,7 @@ def is_accepted_here(data: bytes) -> bool:
     reader.feed(data)
     try:
         return reader.next() is not None
-    except Problem:
+    except HttpProblem:
         return False
 
 

@@ -5,8 +5,8 @@ from contextlib import suppress
 from typing import Any
 
 from rocketmq_testkit.fixtures.control.http.admission import Admission, split_authority
-from rocketmq_testkit.fixtures.control.http.problems import Problem
-from rocketmq_testkit.fixtures.control.http.request import Request, RequestReader
+from rocketmq_testkit.fixtures.control.http.problems import HttpProblem
+from rocketmq_testkit.fixtures.control.http.request import HttpRequest, RequestReader
 from rocketmq_testkit.fixtures.control.schema.checks import _object, checked_body, checked_query
 from rocketmq_testkit.fixtures.control.schema.table import Verb
 from rocketmq_testkit.fixtures.control.verbs import TABLE
@@ -27,9 +27,9 @@ def _requests(pieces: Iterable[bytes]) -> None:
     for piece in pieces:
         reader.feed(piece)
         while (request := reader.next()) is not None:
-            with suppress(Problem):
+            with suppress(HttpProblem):
                 _ADMISSION.check(request)
-            with suppress(Problem):
+            with suppress(HttpProblem):
                 verb, _ = TABLE.find(request.method, request.path)
                 checked_query(verb, request.query)
                 checked_body(verb, request.body)
@@ -54,7 +54,7 @@ def _in_pieces(before: bytes = b"") -> Callable[[str], None]:
 
 def _header(name: str) -> Callable[[str], None]:
     def parse(text: str) -> None:
-        _ADMISSION.check(Request("GET", "/v1/topics", "", {"host": "localhost", name: text}))
+        _ADMISSION.check(HttpRequest("GET", "/v1/topics", "", {"host": "localhost", name: text}))
 
     return parse
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketmq_testkit.fixtures.host.event_loop import EventLoop
-from rocketmq_testkit.fixtures.network.advertised import Advertised
+from rocketmq_testkit.fixtures.network.advertised import AdvertisedAddresses
 from rocketmq_testkit.fixtures.network.certificates import Authority
 from rocketmq_testkit.fixtures.network.route_address import RouteAddress
 from rocketmq_testkit.fixtures.network.tls_by_first_byte import TlsContexts, TlsOrPlainFactory, TlsSettings
@@ -56,7 +56,9 @@ class EchoFactory(Factory):
 
 def port_guard(log: Callable[[str], None]) -> PortGuard:
     """Return the guard of a port that belongs to no emulator."""
-    return PortGuard(WrongPortDetector(RouteAddress("127.0.0.1", Advertised()), Warnings(log)), PortKind.REMOTING)
+    return PortGuard(
+        WrongPortDetector(RouteAddress("127.0.0.1", AdvertisedAddresses()), Warnings(log)), PortKind.REMOTING
+    )
 
 
 class EchoServer:

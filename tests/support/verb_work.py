@@ -20,7 +20,7 @@ from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.control.dispatch import respond
 from rocketmq_testkit.fixtures.control.http.problems import ASSERTION_FAILED, CLOCK_TIMEOUT
-from rocketmq_testkit.fixtures.control.http.request import Request
+from rocketmq_testkit.fixtures.control.http.request import HttpRequest
 from rocketmq_testkit.fixtures.control.http.response import Response, WhileConnected
 from rocketmq_testkit.fixtures.control.schema.examples import request_of
 from rocketmq_testkit.fixtures.control.schema.table import Verb
@@ -152,7 +152,7 @@ def most_lines(emulator: Emulator, case: Case) -> int:
     target, _, query = case.path.partition("?")
     headers = {"authorization": f"Bearer {TOKEN}", "content-type": "application/json"}
     content = b"" if case.body is None else json.dumps(case.body).encode()
-    request = Request(case.verb.method, target, query, headers, body=content)
+    request = HttpRequest(case.verb.method, target, query, headers, body=content)
 
     async def measure(host: Host) -> int:
         made: list[Any] = []
