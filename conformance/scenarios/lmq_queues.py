@@ -1,4 +1,4 @@
-"""Light queues (LMQ) through SDKs, which treat them as ordinary topics once the name server knows them."""
+"""Light message queues (LMQ) through SDKs, which treat them as ordinary topics once the name server knows them."""
 
 from rocketmq_testkit.emulator.message.names import LMQ_PREFIX
 
@@ -11,7 +11,7 @@ LIGHT = {"enableLmq": "true", "enableMultiDispatch": "true"}
 
 
 def _made(s: ScenarioContext) -> str:
-    """Create a light queue that has a route."""
+    """Create an LMQ that has a route."""
     world = s.world
     name = LMQ_PREFIX + world.new("light")
     s.require(world.request(*topic_request(name, queues=1)).code == 0, f"{name} was not made")

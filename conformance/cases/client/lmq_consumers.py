@@ -38,7 +38,7 @@ def a_group_commits_and_resets_offsets_in_an_lmq(t: RemotingContext) -> None:
     t.note("topics", t.request(RequestCode.QUERY_TOPICS_BY_CONSUMER, {"group": group}).json["topicList"])
     table = t.request(RequestCode.GET_ALL_CONSUMER_OFFSET).json
     t.note("table", table["offsetTable"].get(f"{name}@{group}"))
-    t.note("light table", table["lmqOffsetTable"].get(f"{name}@{group}"))
+    t.note("LMQ table", table["lmqOffsetTable"].get(f"{name}@{group}"))
     ext = {"topic": name, "group": group, "timestamp": 0, "isForce": True}
     t.note("reset", t.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext), 0)
     t.note("after the reset", t.committed(name, group), 0)
@@ -57,7 +57,7 @@ def an_lmq_group_has_one_offset_for_all_queue_ids(t: RemotingContext) -> None:
     t.note("topics", t.request(RequestCode.QUERY_TOPICS_BY_CONSUMER, {"group": group}).json["topicList"])
     table = t.request(RequestCode.GET_ALL_CONSUMER_OFFSET).json
     t.note("table", table["offsetTable"].get(f"{name}@{group}"))
-    t.note("light table", table["lmqOffsetTable"].get(f"{name}@{group}"))
+    t.note("LMQ table", table["lmqOffsetTable"].get(f"{name}@{group}"))
     t.note("of another topic", t.commit(t.topic(queues=1), group, 1), 0)
     t.note("pull commits", t.pull(name, group, commit=1).code)
     t.note("committed", t.committed(name, group), 0)
@@ -93,7 +93,7 @@ def an_lmq_group_ignores_configuration_changes(t: RemotingContext) -> None:
     ext = {"groupName": group, "cleanOffset": True}
     t.note("deleted", t.request(RequestCode.DELETE_SUBSCRIPTIONGROUP, ext), 0)
     t.note("committed", t.committed(name, group), 0)
-    t.note("light table", f"{name}@{group}" in t.request(RequestCode.GET_ALL_CONSUMER_OFFSET).json["lmqOffsetTable"])
+    t.note("LMQ table", f"{name}@{group}" in t.request(RequestCode.GET_ALL_CONSUMER_OFFSET).json["lmqOffsetTable"])
 
 
 @remoting_case("PopMessageProcessor.popMsgFromQueue", settings=LMQ_ENABLED)

@@ -32,7 +32,7 @@ def only_unacknowledged_messages_are_redelivered(t: GrpcContext) -> None:
 
 @grpc_case("AckMessageProcessor.processRequest")
 def a_receipt_handle_can_be_acknowledged_repeatedly(t: GrpcContext) -> None:
-    """A handle can be acknowledged repeatedly, twice in one request, by any client, and after forwarding to the DLQ."""
+    """A handle can be acknowledged twice, also in one request, by any client, and after forwarding its message."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     t.note("first", consumer.ack(handle).status, 20000)

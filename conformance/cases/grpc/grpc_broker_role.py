@@ -38,7 +38,7 @@ def ending_a_transaction_on_a_slave_returns_ok_without_effect(t: GrpcContext) ->
 
 @grpc_case("HookUtils.checkBeforePutMessage", tidy=True)
 def a_slave_rejects_sends_and_forwards_as_internal_server_error(t: GrpcContext) -> None:
-    """A slave rejects messages of all types and forwarding to the DLQ.
+    """A slave rejects messages of all types and forwarding to the dead letter queue.
 
     The proxy returns INTERNAL_SERVER_ERROR, not a busy status.
     """

@@ -96,7 +96,7 @@ def a_receive_without_a_broker_name_uses_any_broker(t: GrpcContext) -> None:
 
 @grpc_case("ReceiptHandle.decode", settings=CLUSTER)
 def acks_changes_and_forwards_go_to_the_broker_of_the_handle(t: GrpcContext) -> None:
-    """Messages of the second broker are acknowledged, changed and forwarded to the DLQ on that broker."""
+    """Messages of the second broker are acknowledged, changed and forwarded to the dead letter queue on that broker."""
     consumer = _reading(t, 3)
     [one, two, three] = consumer.receive(broker=OTHER).handles
     t.note("acknowledged", consumer.ack(one), 20000)

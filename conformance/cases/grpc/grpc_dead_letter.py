@@ -1,4 +1,4 @@
-"""ForwardMessageToDeadLetterQueue of the gRPC proxy, and messages that reach the DLQ automatically."""
+"""ForwardMessageToDeadLetterQueue of the gRPC proxy, and messages that reach the dead letter queue automatically."""
 
 from rocketmq_testkit.emulator.message.names import dlq_topic, pop_retry_topic
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -13,7 +13,7 @@ from ...helpers.consumer import GrpcConsumer, attempts, consumer_of, consuming
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
 def a_forwarded_message_is_stored_in_the_dlq_and_not_redelivered(t: GrpcContext) -> None:
-    """A forwarded message is stored in its group's dead letter topic and is not redelivered."""
+    """A forwarded message is stored in its group's dead letter queue and is not redelivered."""
     consumer = _with_a_message(t)
     handle = consumer.handle(invisible_s=10)
     t.note("forwarded", consumer.forward(handle), 20000)
@@ -45,7 +45,7 @@ def a_forwarded_redelivered_message_names_the_retry_topic_as_origin(t: GrpcConte
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
 def a_forwarded_dlq_message_goes_to_the_dlq_of_the_reading_group(t: GrpcContext) -> None:
-    """A dead letter forwarded by its reader goes to the dead letter topic of the reader's group."""
+    """A dead letter forwarded by its reader goes to the dead letter queue of the reader's group."""
     consumer = _with_a_message(t)
     t.note("forwarded", consumer.forward(consumer.handle()), 20000)
     reader = _reader_of_dead_letters(consumer)
@@ -57,7 +57,7 @@ def a_forwarded_dlq_message_goes_to_the_dlq_of_the_reading_group(t: GrpcContext)
 
 @grpc_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_failed_dlq_message_is_redelivered_under_the_dlq_topic(t: GrpcContext) -> None:
-    """A dead letter that its reader fails is redelivered under the dead letter topic's name, with one more attempt."""
+    """A dead letter that its reader fails is redelivered under the dead letter queue's name, with one more attempt."""
     consumer = _with_a_message(t)
     t.note("forwarded", consumer.forward(consumer.handle()), 20000)
     reader = _reader_of_dead_letters(consumer)
@@ -76,7 +76,7 @@ def forwarding_in_a_group_without_retry_queues_drops_the_message(t: GrpcContext)
     t.note("forwarded", consumer.forward(first), 20000)
     t.note("failed", consumer.change(second, 1).status, 20000)
     t.note("again", attempts(consumer.received_at_last()))
-    t.note("its dead letter topic", t.request(RequestCode.GET_TOPIC_CONFIG, {"topic": dlq_topic(consumer.group)}), 17)
+    t.note("its dead letter queue", t.request(RequestCode.GET_TOPIC_CONFIG, {"topic": dlq_topic(consumer.group)}), 17)
 
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
@@ -141,7 +141,7 @@ def forwarding_with_an_illegal_topic_or_group_is_rejected(t: GrpcContext) -> Non
 
 @grpc_case("PopReviveService.reviveRetry")
 def a_message_beyond_its_groups_retries_goes_to_the_dlq(t: GrpcContext) -> None:
-    """A message that exceeds its group's retries is stored in the dead letter topic instead of being delivered."""
+    """A message that exceeds its group's retries is stored in the dead letter queue instead of being delivered."""
     consumer = consuming(t, 1, retryMaxTimes=1)
     for what in ("first", "second"):
         received = consumer.received_at_last(12)

@@ -17,7 +17,7 @@ def a_user_property_dispatches_a_message_to_lmqs(t: GrpcContext) -> None:
     consumer, name = consuming(t), LMQ_PREFIX + t.new("light")
     t.note("sent", t.send(consumer.message("hello", properties={DISPATCH: name})), 20000)
     t.until(lambda: t.max_offset(name) == 1)
-    t.note("in the light queue", [each.body.decode() for each in t.messages_of(name, t.group())])
+    t.note("in the LMQ", [each.body.decode() for each in t.messages_of(name, t.group())])
     t.note("properties", dict(consumer.take().user_properties))
     claimed = consumer.message("hello", properties={DISPATCH: name, "INNER_MULTI_QUEUE_OFFSET": "0"})
     t.note("offset claimed", t.send(claimed), 40007)

@@ -9,7 +9,7 @@ from ...helpers.consumer import consuming
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration", alone=True)
 def forwarding_a_changed_message_stores_the_logs_first_message_in_the_dlq(t: GrpcContext) -> None:
-    """Forwarding a message with a changed invisible duration to the DLQ stores the log's first message there instead.
+    """Forwarding a message whose invisible duration was changed forwards the first message of the log instead.
 
     The request has the handle that the change returned.
     """

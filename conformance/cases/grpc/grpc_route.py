@@ -144,7 +144,7 @@ def a_deleted_topic_has_no_route(t: GrpcContext) -> None:
 
 @grpc_case("RouteActivity.queryRoute")
 def a_dead_letter_topic_has_a_route(t: GrpcContext) -> None:
-    """The dead letter topic of a group has a route once it exists."""
+    """The dead letter queue of a group has a route once it exists."""
     group = t.group()
     t.note("route", _queues(t, t.route(t.topic(name=names.dlq_topic(group), queues=1))))
 

@@ -60,8 +60,8 @@ def a_send_to_an_unknown_topic_is_rejected_and_creates_no_topic(t: GrpcContext) 
 
 @grpc_case("LocalTopicRouteService.toTopicRouteData")
 def a_send_to_an_unknown_dlq_or_retry_topic_is_an_internal_error(t: GrpcContext) -> None:
-    """The type of dead letter and retry topics is not checked: a send to an unknown one fails later."""
-    t.note("dead letter topic", t.send(t.message(dlq_topic(t.new("group")))), 50001)
+    """The type of dead letter queues and retry topics is not checked: a send to an unknown one fails later."""
+    t.note("dead letter queue", t.send(t.message(dlq_topic(t.new("group")))), 50001)
     t.note("retry topic", t.send(t.message(retry_topic(t.new("group")))), 50001)
 
 

@@ -99,7 +99,7 @@ def a_changed_topic_type_takes_effect_at_once(t: GrpcContext) -> None:
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate")
 def dead_letter_topics_accept_any_message_type(t: GrpcContext) -> None:
-    """The type of messages to dead letter topics is not checked."""
+    """The type of messages to dead letter queues is not checked."""
     topic = t.topic(name=dlq_topic(t.new("group")), queues=1)
     for what, message in _messages(t, topic).items():
         t.note(what, t.send(message).status)

@@ -193,4 +193,4 @@ def popped_messages_are_redelivered_without_a_retry_limit(t: RemotingContext) ->
         t.until(lambda: group.pop(invisible_ms=0).messages)
         found = group.wait_for_copies(count)
         t.note(f"come again: {count}", [each.reconsume_times for each in found])
-    t.note("its dead letter topic", t.config_of(dlq_topic(group.name)), 17)
+    t.note("its dead letter queue", t.config_of(dlq_topic(group.name)), 17)

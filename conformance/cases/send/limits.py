@@ -61,7 +61,7 @@ def a_topic_name_with_an_illegal_character_is_refused(t: RemotingContext) -> Non
 def a_topic_name_above_127_characters_is_refused(t: RemotingContext) -> None:
     """A topic name of 127 characters is accepted by a send, one of 128 is rejected.
 
-    Retry and dead letter topics are no exception.
+    Retry topics and dead letter queues are no exception.
     """
     for prefix in ("", RETRY_PREFIX, DLQ_PREFIX):
         start = prefix + t.new()
@@ -72,7 +72,7 @@ def a_topic_name_above_127_characters_is_refused(t: RemotingContext) -> None:
 
 @remoting_case("HookUtils.checkBeforePutMessage")
 def only_retry_topics_created_by_the_broker_may_exceed_127_characters(t: RemotingContext) -> None:
-    """Sending back stores into a dead letter topic only if its name has at most 127 characters.
+    """Sending back stores into a dead letter queue only if its name has at most 127 characters.
 
     Retry topics may be longer.
 

@@ -193,7 +193,7 @@ def receives_skip_deleted_messages_and_their_handles_are_rejected(t: GrpcContext
     delete_and_wait(t, consumer.topic)
     t.note("acknowledged", consumer.ack(handles[0]))
     t.note("prolonged", _code(consumer.change(handles[1], 300)))
-    t.note("to the dead letters", _code(consumer.forward(handles[2])))
+    t.note("to the dead letter queue", _code(consumer.forward(handles[2])))
     received = consumer.receive(max_messages=2, invisible_s=300)
     t.note("received", [received.code, [body.partition(b" ")[0].decode() for body in received.bodies]])
 

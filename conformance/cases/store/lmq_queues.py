@@ -80,7 +80,7 @@ def without_enable_lmq_lmq_names_have_no_effect(t: RemotingContext) -> None:
     topic, name = t.topic(queues=1), lmq_name(t)
     send_to_lmqs(t, topic, name)
     _note_pull(t, "topic", topic)
-    t.note("light queue", t.pull(name, t.group()), 17)
+    t.note("LMQ", t.pull(name, t.group()), 17)
 
 
 @remoting_case("LmqDispatch.updateLmqOffsets", settings={"enableLmq": "true"}, alone=True)
@@ -90,12 +90,12 @@ def without_multi_dispatch_messages_get_lmq_offsets_but_no_lmq(t: RemotingContex
     send_to_lmqs(t, topic, name, "one")
     send_to_lmqs(t, topic, name, "two")
     _note_pull(t, "topic", topic)
-    _note_pull(t, "light queue", name)
+    _note_pull(t, "LMQ", name)
     t.note("set", t.request(RequestCode.UPDATE_BROKER_CONFIG, None, b"enableMultiDispatch=true\n"), 0)
     send_to_lmqs(t, topic, name, "three")
     wait_for_offset(t, name, 3)
-    _note_pull(t, "light queue, from 0", name)
-    _note_pull(t, "light queue, from 2", name, 2)
+    _note_pull(t, "LMQ, from 0", name)
+    _note_pull(t, "LMQ, from 2", name, 2)
 
 
 @remoting_case("ConsumeQueue.putMessagePositionInfo", settings=LMQ_ENABLED)
@@ -105,7 +105,7 @@ def an_lmq_named_twice_counts_its_single_message_twice(t: RemotingContext) -> No
     send_to_lmqs(t, topic, f"{name},{name}", "one")
     send_to_lmqs(t, topic, name, "two")
     wait_for_offset(t, name, 2)
-    _note_pull(t, "light queue", name)
+    _note_pull(t, "LMQ", name)
 
 
 @remoting_case("ConsumeQueue.multiDispatchLmqQueue", settings=LMQ_ENABLED)
@@ -141,7 +141,7 @@ def batch_messages_are_in_no_lmq(t: RemotingContext) -> None:
     t.readable(topic, send_batch(t, topic, [(b"one", {DISPATCH: name}), (b"two", {DISPATCH: name})]))
     t.wait(1)
     t.note("told", messages_with_lmq_offsets(t.pull(topic, t.group())))
-    _note_pull(t, "light queue", name)
+    _note_pull(t, "LMQ", name)
 
 
 @remoting_case("TransactionalMessageBridge.renewHalfMessageInner", settings=LMQ_ENABLED)
@@ -163,14 +163,14 @@ def the_size_limit_of_lmq_messages_includes_their_properties(t: RemotingContext)
     topic, name = t.topic(queues=1), lmq_name(t)
     body = "x" * (4 * 1024 * 1024)
     t.note("plain", t.send(topic, body).code)
-    t.note("light", t.send(topic, body, properties={DISPATCH: name}), 13)
+    t.note("with LMQ", t.send(topic, body, properties={DISPATCH: name}), 13)
     names = {DISPATCH: ",".join([name] * 200)}
     room = 32767 - 250 - len(properties_text({**names, "p": ""}))
     large = {**names, "p": "x" * room}
     t.note("many names", t.send(topic, properties=large), 13)
     send_to_lmqs(t, topic, name, "after")
     wait_for_offset(t, name, 1)
-    _note_pull(t, "light queue", name)
+    _note_pull(t, "LMQ", name)
 
 
 @remoting_case("LmqTopicConfigManager.selectTopicConfig", settings=LMQ_ENABLED)
@@ -208,7 +208,7 @@ def direct_sends_to_an_lmq_use_separate_offsets(t: RemotingContext) -> None:
     for body in ("a", "b", "c", "d"):
         t.note(body, t.send(name, body).without("msgId", "transactionId"), 0)
     wait_for_offset(t, name, 4)
-    _note_pull(t, "light queue", name)
+    _note_pull(t, "LMQ", name)
     t.note("another queue", t.send(name, queue=1), 29)
 
 
@@ -223,7 +223,7 @@ def a_deleted_lmq_restarts_at_offset_0(t: RemotingContext) -> None:
     t.note("end", t.max_offset(name))
     send_to_lmqs(t, topic, name, "three")
     wait_for_offset(t, name, 1)
-    _note_pull(t, "light queue", name)
+    _note_pull(t, "LMQ", name)
 
 
 @remoting_case("DefaultMessageStore.notifyMessageArrive4MultiQueue", settings=LMQ_ENABLED)

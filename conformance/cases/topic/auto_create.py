@@ -106,9 +106,9 @@ def a_send_to_an_unknown_queue_is_refused_but_creates_the_topic(t: RemotingConte
 
 @remoting_case("AbstractSendMessageProcessor.msgCheck")
 def a_send_creates_retry_and_dlq_topics(t: RemotingContext) -> None:
-    """A send creates a group's retry or dead letter topic from the template.
+    """A send creates a group's retry topic or dead letter queue from the template.
 
-    With an unknown template it creates a retry topic with one queue, and no dead letter topic.
+    With an unknown template it creates a retry topic with one queue, and no dead letter queue.
     """
     group = t.group()
     for prefix, template in ((RETRY_PREFIX, AUTO_CREATE_TOPIC), (DLQ_PREFIX, AUTO_CREATE_TOPIC)):

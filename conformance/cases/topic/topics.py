@@ -157,7 +157,7 @@ def system_topics_cannot_be_deleted(t: RemotingContext) -> None:
 
 @remoting_case("AdminBrokerProcessor.updateAndCreateTopic")
 def retry_and_dlq_topics_can_be_created(t: RemotingContext) -> None:
-    """Retry and dead letter topics may be created by administrators."""
+    """Retry topics and dead letter queues may be created by administrators."""
     group = t.group()
     for topic in (names.retry_topic(group), names.dlq_topic(group)):
         t.note(topic.partition("%g")[0], create(t, topic, readQueueNums=1, writeQueueNums=1), 0)

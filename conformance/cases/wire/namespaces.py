@@ -27,7 +27,7 @@ def a_namespace_prefix_separates_topics_and_groups(t: RemotingContext) -> None:
 
 @remoting_case("NamespaceUtil.wrapNamespace, MixAll.getRetryTopic")
 def the_retry_or_dlq_prefix_precedes_the_namespace(t: RemotingContext) -> None:
-    """Retry and dead letter topics of a namespace have their prefix before the namespace."""
+    """Retry topics and dead letter queues of a namespace have their prefix before the namespace."""
     space = t.new("namespace")
     topic, group = t.topic(name=f"{space}%{t.new()}", queues=1), t.group(name=f"{space}%{t.new('group')}")
     client = t.new("client")
