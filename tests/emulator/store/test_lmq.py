@@ -1,4 +1,4 @@
-"""Light queues (LMQ): a message is also in the queues that its property INNER_MULTI_DISPATCH names."""
+"""Light message queues (LMQ): a message is also in the queues that its property INNER_MULTI_DISPATCH names."""
 
 import pytest
 from engine_world import World, bodies, make_world, refused
@@ -47,7 +47,7 @@ def send(world: World, names: str, body: bytes = b"m", topic: str = "T", **more:
 
 
 def found(world: World, name: str, offset: int = 0) -> list[tuple[bytes, str | None]]:
-    """Pull; return the body and the light queue offsets of each message."""
+    """Pull; return the body and the LMQ offsets of each message."""
     outcome = world.pull(name, offset).outcome
     assert isinstance(outcome, PullResult), outcome
     records = [decode(each) for each in outcome.records]
@@ -62,8 +62,8 @@ def start(world: World, name: str) -> int:
     return world.ask(OffsetResult, GetMinOffset(name, 0)).offset
 
 
-def test_a_message_is_in_each_light_queue_that_it_names(world: World) -> None:
-    """A message is in each light queue that it names, with an offset in each; its record keeps its topic."""
+def test_a_message_is_in_each_lmq_that_it_names(world: World) -> None:
+    """A message is in each LMQ that it names, with an offset in each; its record keeps its topic."""
     send(world, f"{A},{B}", b"1")
     world.send("T", b"2", queue=1, INNER_MULTI_DISPATCH=B)
     assert found(world, A) == [(b"1", "0,0")]
@@ -96,7 +96,7 @@ def test_with_enable_lmq_alone_offsets_are_counted_but_nothing_is_queued() -> No
     assert (found(world, A, 1), start(world, A), end(world, A)) == ([(b"later", "1")], 1, 2)
 
 
-def test_a_light_queue_named_twice_gets_the_message_once_but_counts_it_twice(world: World) -> None:
+def test_an_lmq_named_twice_gets_the_message_once_but_counts_it_twice(world: World) -> None:
     """A queue named twice gets the message once but counts it twice, so the next offset is too high."""
     send(world, f"{A},{A}", b"1")
     send(world, A, b"2")
@@ -114,23 +114,23 @@ def test_a_light_queue_named_twice_gets_the_message_once_but_counts_it_twice(wor
         (" ", None, (0, 0)),
     ],
 )
-def test_a_message_that_names_a_queue_that_is_not_light_is_in_no_light_queue(
+def test_a_message_that_names_a_queue_that_is_no_lmq_is_in_no_lmq(
     world: World, names: str, offsets: str | None, ends: tuple[int, int]
 ) -> None:
-    """If a name is not a light queue, the message is in no light queue; a name with a slash is only counted."""
+    """If a name is not an LMQ, the message is in no LMQ; a name with a slash is only counted."""
     send(world, names)
     assert found(world, "T") == [(b"m", offsets)]
     assert (end(world, A), end(world, B)) == ends
 
 
 @pytest.mark.parametrize("topic", ["%RETRY%T", "rmq_sys_T"])
-def test_messages_of_retry_and_system_topics_are_in_no_light_queue(world: World, topic: str) -> None:
+def test_messages_of_retry_and_system_topics_are_in_no_lmq(world: World, topic: str) -> None:
     send(world, A, topic=topic)
     assert (found(world, topic), end(world, A)) == ([(b"m", None)], 0)
 
 
-def test_a_delayed_message_enters_its_light_queue_at_its_delivery(world: World) -> None:
-    """A message with a delay level or a timer enters the light queue at its delivery."""
+def test_a_delayed_message_enters_its_lmq_at_its_delivery(world: World) -> None:
+    """A message with a delay level or a timer enters the LMQ at its delivery."""
     send(world, A, b"level", DELAY="1")
     send(world, A, b"time", TIMER_DELAY_SEC="2")
     assert end(world, A) == 0
@@ -138,14 +138,14 @@ def test_a_delayed_message_enters_its_light_queue_at_its_delivery(world: World) 
     assert [body for body, _ in found(world, A)] == [b"level", b"time"]
 
 
-def test_messages_of_a_batch_are_in_no_light_queue(world: World) -> None:
+def test_messages_of_a_batch_are_in_no_lmq(world: World) -> None:
     body = batch_body([(b"one", {"INNER_MULTI_DISPATCH": A}), (b"two", {})])
     world.ask(SendResult, SendMessage("PG", "T", 0, body, {}, ("10.0.0.1", 5000), world.now_ms, batch=True))
     assert (end(world, "T"), end(world, A)) == (2, 0)
 
 
-def test_max_message_size_limits_the_whole_record_of_a_light_message() -> None:
-    """For a message with light queues maxMessageSize limits the record instead of the body.
+def test_max_message_size_limits_the_whole_record_of_a_message_with_lmqs() -> None:
+    """For a message with LMQs maxMessageSize limits the record instead of the body.
 
     A rejected message is not counted.
     """
@@ -159,8 +159,8 @@ def test_max_message_size_limits_the_whole_record_of_a_light_message() -> None:
     assert found(world, A) == [(b"m", "0")]
 
 
-def test_a_light_queue_needs_no_creation_and_is_not_listed(world: World) -> None:
-    """A light queue is an unlisted topic of one queue; a send to it has its own offset count."""
+def test_an_lmq_needs_no_creation_and_is_not_listed(world: World) -> None:
+    """An LMQ is an unlisted topic of one queue; a send to it has its own offset count."""
     config = world.ask(TopicResult, GetTopicConfig(A)).config
     assert (config.read_queue_nums, config.perm) == (1, 6)
     assert A not in world.ask(TopicsResult, GetAllTopics()).topics
@@ -172,8 +172,8 @@ def test_a_light_queue_needs_no_creation_and_is_not_listed(world: World) -> None
         world.send(A, queue=1)
 
 
-def test_a_light_queue_has_a_route_only_if_an_administrator_creates_it(world: World) -> None:
-    """A light queue has a route only if an administrator creates it, which changes nothing at the broker."""
+def test_an_lmq_has_a_route_only_if_an_administrator_creates_it(world: World) -> None:
+    """An LMQ has a route only if an administrator creates it, which changes nothing at the broker."""
     send(world, A)
     with pytest.raises(EngineError):
         world.engine.execute(world.engine.name_server, GetRouteInfo(A))
@@ -183,8 +183,8 @@ def test_a_light_queue_has_a_route_only_if_an_administrator_creates_it(world: Wo
     assert world.ask(TopicResult, GetTopicConfig(A)).config.read_queue_nums == 1
 
 
-def test_a_waiting_pull_or_pop_of_a_light_queue_is_woken(world: World) -> None:
-    """A pull and a pop of a light queue are woken by a message that names it."""
+def test_a_waiting_pull_or_pop_of_an_lmq_is_woken(world: World) -> None:
+    """A pull and a pop of an LMQ are woken by a message that names it."""
     pull, pop = world.pull(A, suspend_ms=10_000), world.pop(B, poll_ms=10_000)
     send(world, f"{A},{B}")
     assert isinstance(pull.outcome, PullResult)
@@ -192,8 +192,8 @@ def test_a_waiting_pull_or_pop_of_a_light_queue_is_woken(world: World) -> None:
     assert pop.outcome is not None
 
 
-def test_an_unacknowledged_message_of_a_light_queue_is_redelivered(world: World) -> None:
-    """An unacknowledged message popped from a light queue is redelivered, an acknowledged one is not."""
+def test_an_unacknowledged_message_of_an_lmq_is_redelivered(world: World) -> None:
+    """An unacknowledged message popped from an LMQ is redelivered, an acknowledged one is not."""
     send(world, A, b"1")
     send(world, A, b"2")
     first, second = world.popped(A)
@@ -230,8 +230,8 @@ def test_a_reset_of_another_group_moves_its_offset_of_one_queue(world: World) ->
     assert world.broker.offsets.query("G", "U", 1) == -1
 
 
-def test_a_light_queue_is_assigned_without_a_route(world: World) -> None:
-    """A light queue is assigned without a route; a broadcasting client, which needs one, gets none."""
+def test_an_lmq_is_assigned_without_a_route(world: World) -> None:
+    """An LMQ is assigned without a route; a broadcasting client, which needs one, gets none."""
     world.heartbeat("c", "G", {A: "*"})
     outcome = world.ask(AssignmentResult, QueryAssignment(A, "G", "c", "AVG", message_model="CLUSTERING"))
     assert outcome.assignments is not None
@@ -240,16 +240,16 @@ def test_a_light_queue_is_assigned_without_a_route(world: World) -> None:
     assert outcome.assignments is None
 
 
-def test_after_a_restart_a_light_queue_counts_from_its_end(world: World) -> None:
-    """After a restart a light queue counts from its end, even if its count was ahead."""
+def test_after_a_restart_an_lmq_counts_from_its_end(world: World) -> None:
+    """After a restart an LMQ counts from its end, even if its count was ahead."""
     send(world, f"{A},{A}")
     world.engine.restart(world.broker)
     send(world, A, b"2")
     assert found(world, A) == [(b"m", "0,0"), (b"2", "1")]
 
 
-def test_a_slave_has_the_light_queues_of_its_master() -> None:
-    """A slave's light queues have the same units as its master's."""
+def test_a_slave_has_the_lmqs_of_its_master() -> None:
+    """A slave's LMQs have the same units as its master's."""
     configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")]
     for config in configs:
         config.enable_lmq = config.enable_multi_dispatch = True
@@ -265,8 +265,8 @@ def test_a_slave_has_the_light_queues_of_its_master() -> None:
 
 
 @pytest.mark.parametrize(("source", "dest", "cloned"), [("G", "H", 3), (A, "H", -1), ("G", B, -1)])
-def test_offsets_are_cloned_unless_a_group_is_a_light_queue(world: World, source: str, dest: str, cloned: int) -> None:
-    """Offsets are cloned from group to group, unless one of them is a light queue."""
+def test_offsets_are_cloned_unless_a_group_is_an_lmq(world: World, source: str, dest: str, cloned: int) -> None:
+    """Offsets are cloned from group to group, unless one of them is an LMQ."""
     world.broker.offsets.commit(source, "T", 0, 3)
     world.broker.offsets.clone(source, dest, "T")
     assert world.broker.offsets.query(dest, "T", 0) == cloned
