@@ -386,7 +386,7 @@ as long in the full one, which holds:
 - for steps of topics, groups and clients, {crowd.STORED:,} messages in {crowd.TOPICS:,} topics, {crowd.GROUPS:,} groups
   and {crowd.CLIENTS:,} connected clients, which all wait for messages
 - for steps of slaves, {with_slaves.STORED:,} messages at both brokers
-- for steps of light queues (LMQ), static and compacted topics, {special_topics.LIGHT:,} light queues,
+- for steps of light message queues (LMQ), static and compacted topics, {special_topics.LIGHT:,} LMQs,
   {special_topics.STATIC:,} static topics and {special_topics.COMPACTED:,} messages of a compacted topic
 """
 

@@ -1,6 +1,6 @@
 """Measures if requests slow down when there are many light message queues (LMQ), compacted topics and static topics.
 
-These are the rows of `bench/growth.py` about such topics. The full emulator holds 10,000 light queues with 200,000
+These are the rows of `bench/growth.py` about such topics. The full emulator holds 10,000 LMQs with 200,000
 messages, each in two of them, 10,000 static topics, and a compacted topic with 100,000 messages, 999 in each file.
 """
 
@@ -26,9 +26,9 @@ from rocketmq_testkit.emulator.operations.topics import (
 from world import BODY, FAR_MS, START_MS, World, response
 
 LIGHT, DISPATCHED, STATIC, COMPACTED = 10_000, 200_000, 10_000, 100_000
-"""Light queues, messages dispatched to them, static topics and messages of the compacted topic in the full emulator."""
+"""LMQs, messages dispatched to them, static topics and messages of the compacted topic in the full emulator."""
 BUSY = 10
-"""Number of light queues and of static topics that the steps use in either emulator."""
+"""Number of LMQs and of static topics that the steps use in either emulator."""
 KEYS = 1_000
 """Number of different keys (KEYS) of the messages of the compacted topic."""
 IN_A_FILE = 999
@@ -59,7 +59,7 @@ def full(factor: int) -> World:
 
 
 def made(light: int, dispatched: int, static: int, compacted: int) -> World:
-    """Create two brokers with light queues, messages in them, static topics and messages of the compacted topic."""
+    """Create two brokers with LMQs, messages in them, static topics and messages of the compacted topic."""
     emulation = EmulationConfig()
     emulation.store_max_bytes = 4 * 1024**3
     config = BrokerConfig(enable_lmq=True, enable_multi_dispatch=True, enable_compaction=True)
@@ -90,21 +90,21 @@ def pull(world: World, topic: str, offset: int) -> PullResult:
     return found
 
 
-# Light queues.
+# LMQs.
 
 
-def light_queue(number: int) -> str:
-    """Return the name of a light queue."""
+def lmq(number: int) -> str:
+    """Return the name of an LMQ."""
     return f"%LMQ%light-{number}"
 
 
 def dispatch(world: World, *queues: int) -> None:
-    """Send a message that is also dispatched to these light queues."""
-    world.sent("work", INNER_MULTI_DISPATCH=",".join(map(light_queue, queues)))
+    """Send a message that is also dispatched to these LMQs."""
+    world.sent("work", INNER_MULTI_DISPATCH=",".join(map(lmq, queues)))
 
 
 def dispatched(world: World, count: int) -> Work:
-    """Send to a topic and two light queues."""
+    """Send to a topic and two LMQs."""
 
     def work() -> None:
         for number in range(count):
@@ -114,7 +114,7 @@ def dispatched(world: World, count: int) -> Work:
 
 
 def dispatched_to_new(world: World, count: int) -> Work:
-    """Send to new light queues."""
+    """Send to new LMQs."""
     names = [f"%LMQ%new-{next(world.names)}" for _ in range(count)]
 
     def work() -> None:
@@ -125,10 +125,10 @@ def dispatched_to_new(world: World, count: int) -> Work:
 
 
 def light_pulled(world: World, count: int) -> Work:
-    """Pull from a light queue; the time is per message."""
+    """Pull from an LMQ; the time is per message."""
     for _ in range(count):
         dispatch(world, 0)
-    name = light_queue(0)
+    name = lmq(0)
     end = world.engine.brokers[0].store.max_offset(name, 0)
 
     def work() -> None:
@@ -139,12 +139,12 @@ def light_pulled(world: World, count: int) -> Work:
 
 
 def light_woken(world: World, count: int) -> Work:
-    """Hold a pull of a light queue and wake it by a message."""
+    """Hold a pull of an LMQ and wake it by a message."""
     store = world.engine.brokers[0].store
 
     def work() -> None:
         for number in range(count):
-            name = light_queue(number % BUSY)
+            name = lmq(number % BUSY)
             call = world.pull(name, store.max_offset(name, 0), FAR_MS)
             dispatch(world, number % BUSY)
             response(call)
@@ -153,11 +153,11 @@ def light_woken(world: World, count: int) -> Work:
 
 
 def light_committed(world: World, count: int) -> Work:
-    """Commit offsets of light queues."""
+    """Commit offsets of LMQs."""
 
     def work() -> None:
         for number in range(count):
-            name = light_queue(number % BUSY)
+            name = lmq(number % BUSY)
             response(world.submit(UpdateConsumerOffset(name, name, 0, number)))
 
     return work
@@ -323,11 +323,11 @@ def compaction_round(messages: int) -> Callable[[], float]:
 
 
 ROWS: tuple[tuple[str, Step], ...] = (
-    ("message is sent to two light queues", dispatched),
-    ("message is sent to a new light queue", dispatched_to_new),
-    ("message is pulled from a light queue", light_pulled),
-    ("pull of a light queue waits, message wakes it", light_woken),
-    ("offset in a light queue is committed", light_committed),
+    ("message is sent to two LMQs", dispatched),
+    ("message is sent to a new LMQ", dispatched_to_new),
+    ("message is pulled from an LMQ", light_pulled),
+    ("pull of an LMQ waits, message wakes it", light_woken),
+    ("offset in an LMQ is committed", light_committed),
     ("route of a static topic is queried", static_routes),
     ("message is sent to a logical queue", static_sent),
     ("part of a logical queue is pulled through another broker", static_pulled),

@@ -53,7 +53,7 @@ class BrokerTools:
 
     @handles(CleanUnusedTopic)
     def clean_unused_topics(self, call: Call, operation: CleanUnusedTopic) -> Done:
-        """Delete the queues of topics that do not exist; light queues (LMQ) stay."""
+        """Delete the queues of topics that do not exist; light message queues (LMQ) stay."""
         self._store.delete_unknown_topics(self._topics.find, self._topics.is_system)
         return Done()
 

@@ -203,8 +203,8 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
 
     enable_lmq: bool = key(
         False,
-        "Messages get offsets in the light queues (LMQ) that they name. Topics and groups named %LMQ%* need not be"
-        " created. The broker reads the key at its start.",
+        "Messages get offsets in the light message queues (LMQ) that they name. Topics and groups named %LMQ%* need not"
+        " be created. The broker reads the key at its start.",
     )
     enable_detail_stat: bool = key(
         True,
@@ -215,10 +215,10 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
         True, "Delivered delay-level messages are counted as consumed by SCHEDULE_CONSUMER."
     )
     enable_lmq_stats: bool = key(
-        False, "Reads of light queues (LMQ) are counted for each queue instead of for all together."
+        False, "Reads of light message queues (LMQ) are counted for each queue instead of for all together."
     )
     enable_multi_dispatch: bool = key(
-        False, "Messages are dispatched to the light queues (LMQ) in which they have offsets."
+        False, "Messages are dispatched to the light message queues (LMQ) in which they have offsets."
     )
 
     # pop

@@ -46,8 +46,8 @@ def test_a_timed_message_with_any_number_of_rolls_is_rolled_and_delivered(world:
     assert b"TIMER_ROLL_TIMES\x011\x02" in outcome.records[0]
 
 
-def test_a_delayed_message_with_an_unreadable_light_queue_offset_is_delivered(world: World) -> None:
-    """The broker assigns no light queue offsets while a message is delayed, and leaves those of the client."""
+def test_a_delayed_message_with_an_unreadable_lmq_offset_is_delivered(world: World) -> None:
+    """The broker assigns no LMQ offsets while a message is delayed, and leaves those of the client."""
     world.topic("T")
     world.send("T", DELAY="1", INNER_MULTI_DISPATCH="%LMQ%a", INNER_MULTI_QUEUE_OFFSET=DIGITS)
     world.advance(1_000)

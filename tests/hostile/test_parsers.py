@@ -205,7 +205,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "HTTP/2 settings": _rest(decode_settings),
     "order configuration": order_conf_queues,
     "source of a right": is_source,
-    "light queues": light_offsets,
+    "LMQs": light_offsets,
     "inner number": lambda text: messages_in_record({"INNER_NUM": text}),
     "op message": _rest(half_offsets),
     "records of a response": _rest(split_records),

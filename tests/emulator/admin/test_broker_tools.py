@@ -87,8 +87,8 @@ def test_broker_stats_are_deleted_with_their_topic_and_group_and_at_a_restart(wo
 
 
 @pytest.mark.parametrize(("each", "known_as"), [(False, "%LMQ%"), (True, "%LMQ%x")])
-def test_light_queues_are_counted_together_unless_lmq_stats_are_enabled(each: bool, known_as: str) -> None:
-    """Light queues are counted together, or one by one with `enableLmqStats`."""
+def test_lmqs_are_counted_together_unless_lmq_stats_are_enabled(each: bool, known_as: str) -> None:
+    """LMQs are counted together, or one by one with `enableLmqStats`."""
     world = make_world(enable_lmq=True, enable_multi_dispatch=True, enable_lmq_stats=each)
     world.topic("A")
     world.send("A", INNER_MULTI_DISPATCH="%LMQ%x")

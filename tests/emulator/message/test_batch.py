@@ -64,7 +64,7 @@ def stored(world: World) -> tuple[list[bytes], list[int]]:
 def test_copied_batch_messages_are_stored_like_merged_ones(
     parts: list[tuple[int, bytes, bytes]], shared: dict[str, str]
 ) -> None:
-    """A broker with light queues decodes all properties instead of copying; both kinds of broker store the same.
+    """A broker with LMQs decodes all properties instead of copying; both kinds of broker store the same.
 
     If a name occurs twice, the copy contains both, and the last one counts.
     """

@@ -204,8 +204,8 @@ def test_slow_reads_of_batch_cq_topics_disable_a_group(slow_world: World) -> Non
     assert not is_group_enabled(slow_world)
 
 
-def test_light_queues_share_one_recorded_lag() -> None:
-    """Light queues share one recorded lag, and a group with the name of a light queue is never disabled."""
+def test_lmqs_share_one_recorded_lag() -> None:
+    """LMQs share one recorded lag, and a group with the name of an LMQ is never disabled."""
     world = make_slow_world(enable_lmq=True, enable_multi_dispatch=True)
     for name in ("a", "b"):
         world.send("T", BODY, INNER_MULTI_DISPATCH=f"%LMQ%{name}")

@@ -280,7 +280,7 @@ def test_a_restored_log_rejects_messages_too_large_for_its_files() -> None:
 
 
 def test_restored_light_and_batch_queues_keep_their_types() -> None:
-    """Light queues and BatchCQ queues keep their types, which count offsets differently."""
+    """LMQs and BatchCQ queues keep their types, which count offsets differently."""
     world = make_world(enable_lmq=True, enable_multi_dispatch=True)
     world.engine.execute(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
     world.topic("A")
