@@ -4,7 +4,8 @@ Near a source file are, the nearest first:
 
 1. tests named after the file,
 2. the tests of its room: `tests/emulator/pop/` for `emulator/pop/`. Where a package has no such folder: the tests of
-   the package that import the file's module, or if none does, a module of its room,
+   the package that import the file's module, or if none does, a module of its room. A file of `emulator/operations/`,
+   which has no rules, gets both,
 3. the rules of `tests/behaviour/` that are named after the file or the room.
 
 A file that has none of these is tested through the files that import it: it gets the first and second of theirs.
@@ -25,6 +26,8 @@ RULES = "tests/behaviour"
 """Rules about consumption, for the engine and both protocols."""
 RULED = ("emulator", "grpc_v2", "remoting")
 CASES = "conformance/cases/"
+WITHOUT_RULES = "emulator/operations"
+"""The room of requests and responses, whose rules other rooms have and test."""
 
 
 @dataclass(slots=True)
@@ -86,16 +89,21 @@ class Tree:
 
     def _of_room(self, file: str) -> list[str]:
         package, *rooms, _ = file.split("/")
+        of_folder: list[str] = []
         for count in range(len(rooms), 0, -1):
             folder = "/".join([TESTS[package], *rooms[:count]])
             if (self._root / folder).is_dir():
-                return self._tests(folder)
+                of_folder = self._tests(folder)
+                if not file.startswith(f"{WITHOUT_RULES}/"):
+                    return of_folder
+                break
         tests = self._tests(TESTS[package])
         room = ".".join(filter(None, [floors.PACKAGES.get(package), *rooms]))
         module = ".".join(filter(None, [room, _stem(file)]))
-        return [test for test in tests if self._imports_any(test, module)] or [
+        importing = [test for test in tests if self._imports_any(test, module)] or [
             test for test in tests if rooms and self._imports_any(test, room)
         ]
+        return [*of_folder, *importing]
 
     def _rules(self, file: str) -> list[str]:
         package, *rooms, _ = file.split("/")

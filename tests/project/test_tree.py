@@ -108,6 +108,17 @@ def test_every_folder_with_modules_is_a_package() -> None:
     assert [str(folder) for folder in sorted(folders) if not (ROOT / folder / "__init__.py").is_file()] == []
 
 
+def rooms_below(folder: str, pattern: str) -> set[str]:
+    """Return the folders below `folder`, relative to it, that contain files whose names match `pattern`."""
+    found = {Path(name).relative_to(folder) for name in tracked() if name.startswith(f"{folder}/")}
+    return {path.parent.as_posix() for path in found if path.match(pattern)} - {"."}
+
+
+def test_each_room_of_the_emulator_has_tests_in_a_folder_of_its_name() -> None:
+    """`tests/emulator/` has the rooms of `emulator/`, and no others, so that the tests of a rule are found by name."""
+    assert rooms_below("tests/emulator", "test_*.py") == rooms_below("emulator", "*.py")
+
+
 def test_the_build_server_runs_the_command_of_the_readme() -> None:
     """`.ci/run` runs only the command that the README gives for all tests."""
     lines = [line for line in (ROOT / ".ci/run").read_text().splitlines() if line and not line.startswith("#")]

@@ -37,10 +37,6 @@ from rocketmq_testkit.emulator.operations.groups import (
     UpdateGroupForbidden,
 )
 from rocketmq_testkit.emulator.operations.offsets import (
-    AllOffsetsResult,
-    CorrectionOffsetResult,
-    GetAllConsumerOffset,
-    QueryCorrectionOffset,
     UpdateConsumerOffset,
 )
 from rocketmq_testkit.emulator.operations.send import SendMessage
@@ -483,23 +479,6 @@ def test_pulls_of_a_group_from_a_forbidden_topic_are_rejected(world: World) -> N
     change("A", False)
     world.engine.execute(world.broker, DeleteGroup("G"))
     assert change("A", None)
-
-
-def test_a_correction_offset_query_returns_the_slowest_offset_of_each_queue(world: World) -> None:
-    """The slowest offset ignores offsets below the start of a queue; offsets of excluded groups are deleted."""
-    world.topic("T", 2)
-    for group, queue, offset in (("slow", 0, 2), ("quick", 0, 5), ("quick", 1, 4), ("gone", 0, 0)):
-        world.broker.groups.find_or_create(group)
-        world.engine.execute(world.broker, UpdateConsumerOffset(group, "T", queue, offset))
-    found = world.ask(AllOffsetsResult, GetAllConsumerOffset()).offsets
-    assert found == {("slow", "T"): {0: 2}, ("quick", "T"): {0: 5, 1: 4}, ("gone", "T"): {0: 0}}
-
-    def slowest(compared: str, *left_out: str) -> dict[int, int]:
-        return world.ask(CorrectionOffsetResult, QueryCorrectionOffset("T", compared, list(left_out))).offsets
-
-    assert slowest("nobody") == {0: 0, 1: 4}
-    assert slowest("slow", "gone") == {0: 2, 1: 4}
-    assert ("gone", "T") not in world.ask(AllOffsetsResult, GetAllConsumerOffset()).offsets
 
 
 def test_a_broker_that_registers_again_restores_only_its_own_routes(world: World) -> None:

@@ -198,17 +198,6 @@ def test_an_offset_reset_is_returned_by_the_next_pull_once(world: World) -> None
     assert result(world.pull("A", 0)).code == 0
 
 
-@pytest.mark.parametrize(("zero", "code"), [(False, ResponseCode.QUERY_NOT_FOUND), (True, None)])
-def test_a_new_group_has_no_offset_in_an_empty_queue_unless_configured(zero: bool, code: ResponseCode | None) -> None:
-    """A new group has no offset in an empty queue, as upstream, or 0 with `emptyQueueOffsetZero`."""
-    world = make_world(empty_queue_offset_zero=zero)
-    world.topic("A")
-    asked = world.engine.submit(world.broker, QueryConsumerOffset("G", "A", 0)).outcome
-    assert asked == OffsetResult(0) if code is None else isinstance(asked, EngineError) and asked.code is code
-    world.send("A")
-    assert world.ask(OffsetResult, QueryConsumerOffset("G", "A", 0)).offset == 0
-
-
 def test_a_pull_of_a_closed_connection_gets_no_response_and_is_removed(world: World) -> None:
     """A pull whose connection is closed gets no response and is removed from the hold."""
     world.topic("A")

@@ -10,16 +10,11 @@ from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult, UpdateBrokerConfig
 from rocketmq_testkit.emulator.operations.consume import PullResult
-from rocketmq_testkit.emulator.operations.groups import AssignmentResult, GetGroup, QueryAssignment
+from rocketmq_testkit.emulator.operations.groups import AssignmentResult, QueryAssignment
 from rocketmq_testkit.emulator.operations.offsets import (
-    AllOffsetsResult,
-    GetAllConsumerOffset,
     GetMaxOffset,
     GetMinOffset,
     OffsetResult,
-    QueryConsumerOffset,
-    ResetOffset,
-    UpdateConsumerOffset,
 )
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.emulator.operations.topics import (
@@ -203,33 +198,6 @@ def test_an_unacknowledged_message_of_an_lmq_is_redelivered(world: World) -> Non
     assert first.queue_offset == 0
 
 
-def test_a_light_group_has_one_offset_for_all_queue_ids(world: World) -> None:
-    """A light group has one offset for all queue ids, which lists omit; a reset moves only the next read."""
-    send(world, A)
-    group = "%LMQ%g"
-    world.ask(Done, UpdateConsumerOffset(group, A, 3, 1))
-    for queue in (0, 7):
-        assert world.ask(OffsetResult, QueryConsumerOffset(group, A, queue)).offset == 1
-    table = world.ask(AllOffsetsResult, GetAllConsumerOffset())
-    assert (table.offsets, table.light) == ({}, {(group, A): 1})
-    world.engine.execute(world.broker, ResetOffset(group, A, 0, 0, offset=0))
-    assert world.ask(OffsetResult, QueryConsumerOffset(group, A, 0)).offset == 1
-    outcome = world.pull(A, 1, group=group).outcome
-    assert isinstance(outcome, PullResult)
-    assert (outcome.code, outcome.next_begin_offset) == (ResponseCode.PULL_OFFSET_MOVED, 0)
-
-
-def test_a_reset_of_another_group_moves_its_offset_of_one_queue(world: World) -> None:
-    world.topic("U", 4)
-    for _ in range(3):
-        world.send("U", queue=2)
-    world.engine.execute(world.broker, GetGroup("G"))
-    world.ask(Done, UpdateConsumerOffset("G", "U", 2, 3))
-    world.engine.execute(world.broker, ResetOffset("G", "U", -1, 2, offset=1))
-    assert world.ask(OffsetResult, QueryConsumerOffset("G", "U", 2)).offset == 1
-    assert world.broker.offsets.query("G", "U", 1) == -1
-
-
 def test_an_lmq_is_assigned_without_a_route(world: World) -> None:
     """An LMQ is assigned without a route; a broadcasting client, which needs one, gets none."""
     world.heartbeat("c", "G", {A: "*"})
@@ -262,11 +230,3 @@ def test_a_slave_has_the_lmqs_of_its_master() -> None:
         queue = engine.brokers[1].store.queue(name, 0)
         assert queue is not None
         assert queue.max_offset == length
-
-
-@pytest.mark.parametrize(("source", "dest", "cloned"), [("G", "H", 3), (A, "H", -1), ("G", B, -1)])
-def test_offsets_are_cloned_unless_a_group_is_an_lmq(world: World, source: str, dest: str, cloned: int) -> None:
-    """Offsets are cloned from group to group, unless one of them is an LMQ."""
-    world.broker.offsets.commit(source, "T", 0, 3)
-    world.broker.offsets.clone(source, dest, "T")
-    assert world.broker.offsets.query(dest, "T", 0) == cloned
