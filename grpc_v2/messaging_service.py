@@ -17,7 +17,7 @@ from .proxy.rpc_call import NODE
 from .proxy.rpc_table import SERVICE
 from .proxy.sessions import SessionChannel
 from .transport import GrpcMethod
-from .transport.grpc.call import ConnectionFacts
+from .transport.grpc.call import ConnectionAttributes
 from .transport.grpc.health import HealthService, ServingStatus
 from .transport.grpc.refused_calls import RefusedCall
 
@@ -58,7 +58,7 @@ class MessagingService:
         """Return a snapshot of the proxy's counters, by the name of each group of counters."""
         return {RECEIVE: self.clients.polls.metrics()}
 
-    def journal_refused(self, facts: ConnectionFacts, call: RefusedCall) -> None:
+    def journal_refused(self, facts: ConnectionAttributes, call: RefusedCall) -> None:
         """Journal a call or a connection that the transport rejected."""
         head = call.head
         self._tick()

@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.engine import Engine
 
 from .deviations import DEVIATIONS
 from .processors import PROCESSORS
-from .processors.unserved import UNSERVED, Reason, codes_with
+from .processors.unserved import UNSERVED, UnservedReason, codes_with
 from .request.broker_requests import CODE_OF_EFFECT, CODES_WITH_RESPONSE
 from .request.request_code import RequestCode
 from .request.request_table import Processor, Role
@@ -50,7 +50,9 @@ def page() -> str:
     pushed = {code: effect.__name__ for effect, code in CODE_OF_EFFECT.items()}
     relayed = [f"{code:d}" for code in sorted(pushed) if code in served]
     rows = [_row(code, served.get(code), pushed.get(code)) for code in sorted(RequestCode)]
-    upstream = len(RequestCode) - len(codes_with(Reason.NO_HANDLER, Reason.OTHER_PROGRAM, Reason.TO_CLIENTS))
+    upstream = len(RequestCode) - len(
+        codes_with(UnservedReason.NO_HANDLER, UnservedReason.OTHER_PROGRAM, UnservedReason.TO_CLIENTS)
+    )
     counts = textwrap.fill(
         f"The emulator handles {len(served)} of the {upstream} codes that upstream's brokers and name servers handle."
         f" Brokers send {len(pushed)} codes to clients. The table marks {len(pushed) - len(relayed)} of them with"

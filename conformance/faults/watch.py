@@ -6,7 +6,7 @@ from typing import ClassVar
 from rocketmq_testkit.emulator.faults.events import RequestEvent
 from rocketmq_testkit.emulator.faults.facts import PROTOCOLS
 from rocketmq_testkit.emulator.faults.fault import Fault
-from rocketmq_testkit.emulator.faults.kind_declaration import Kind
+from rocketmq_testkit.emulator.faults.kind_declaration import FaultKind
 from rocketmq_testkit.emulator.faults.phase import Phase
 
 SAME, OTHER, OTHER_BROKER = "same connection", "other connection", "other broker"
@@ -24,7 +24,9 @@ class Arrival:
 class Watch(Fault):
     """Record each request and let it pass. Users cannot select this kind of fault."""
 
-    KIND: ClassVar[Kind] = Kind("watch", "effects", (Phase.REQUEST,), PROTOCOLS, operations=None, situation="")
+    KIND: ClassVar[FaultKind] = FaultKind(
+        "watch", "effects", (Phase.REQUEST,), PROTOCOLS, operations=None, situation=""
+    )
 
     def __init__(self) -> None:
         self.arrivals: list[Arrival] = []

@@ -6,11 +6,11 @@ and their reasons are declared in `remoting/processors/unserved.py`.
 
 from collections.abc import Iterator, Mapping
 
-from rocketmq_testkit.remoting.processors.unserved import Reason, codes_with
+from rocketmq_testkit.remoting.processors.unserved import UnservedReason, codes_with
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 UNSUPPORTED_CODES: Mapping[tuple[RequestCode, ...], str] = {
-    codes_with(reason): reason.sentence for reason in (Reason.BETWEEN_SERVERS,)
+    codes_with(reason): reason.sentence for reason in (UnservedReason.BETWEEN_SERVERS,)
 }
 """Request codes that upstream handles and the emulator rejects as unknown, with the reason of their declarations."""
 

@@ -11,7 +11,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from rocketmq_testkit.emulator.faults.fault import IN_PYTHON, KINDS, Fault
-from rocketmq_testkit.emulator.faults.kind_declaration import LAYERS, Kind
+from rocketmq_testkit.emulator.faults.kind_declaration import LAYERS, FaultKind
 from rocketmq_testkit.emulator.faults.phase import Phase
 from rocketmq_testkit.emulator.faults.upstream_defects import UPSTREAM_DEFECTS
 
@@ -144,7 +144,7 @@ def _paragraph(text: str | None) -> str:
     return " ".join((text or "").split())
 
 
-def _phases(kind: Kind) -> str:
+def _phases(kind: FaultKind) -> str:
     if kind.phases == (Phase.STANDING,):
         return "Holds from the time at which the rule is added until it is removed"
     first, *others = names = [f"`{phase.value}`" for phase in kind.phases]

@@ -25,7 +25,7 @@ ReadQueues = Callable[[str], list[MessageQueue] | None]
 """Returns the readable queues of a topic on all brokers, from the name server; None for a topic without route."""
 
 
-class Assignments:
+class AssignmentService:
     """Message request modes by (topic, group), and the queue assignments that depend on them."""
 
     def __init__(

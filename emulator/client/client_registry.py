@@ -11,7 +11,7 @@ from ..config import BrokerConfig
 from ..filter.filter_table import FilterTable
 from ..filter.message_filter import EVERYTHING
 from ..gate.call import Channel
-from ..gate.effects import CloseConnection
+from ..gate.effects import CloseExpiredConnection
 from ..group.group_table import GroupTable
 from ..kernel.scheduler import Scheduler
 from ..kernel.timer_kind import TimerKind
@@ -378,7 +378,7 @@ class ClientRegistry:
             expired[channel_id] = self.producers[name][channel_id].channel
             self._leave_producer_group(name, channel_id)
         for channel in expired.values():
-            self._push(channel, CloseConnection())
+            self._push(channel, CloseExpiredConnection())
 
     def _expire(self, is_expired: Callable[[Member, int], bool]) -> None:
         """Remove the registrations selected by `is_expired(member, timeout in ms)` and close their connections."""
@@ -394,7 +394,7 @@ class ClientRegistry:
                     expired[channel_id] = member.channel
                     self._leave_producer_group(name, channel_id)
         for channel in expired.values():
-            self._push(channel, CloseConnection())
+            self._push(channel, CloseExpiredConnection())
 
     # looking up
 

@@ -9,7 +9,7 @@ from ..gate.call import Channel
 from ..group.broker_tables import BrokerTables
 from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts
-from .assignments import Assignments, ReadQueues, RequestModes
+from .assignments import AssignmentService, ReadQueues, RequestModes
 from .client_registry import ClientRegistry
 from .client_requests import ClientRequests
 from .client_side_resets import ClientSideResets
@@ -61,7 +61,7 @@ def build(
         server_requests=server_requests,
         complete=context.complete,
     )
-    assignments = Assignments(
+    assignments = AssignmentService(
         config=config, topics=topics, groups=groups, clients=clients, read_queues=read_queues, modes=request_modes
     )
     resets = ClientSideResets(config=config, tables=tables, clients=clients, push=context.push)

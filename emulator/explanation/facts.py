@@ -14,7 +14,7 @@ class Fact:
     values: Mapping[str, object]
 
 
-class Action(StrEnum):
+class ChangeAction(StrEnum):
     """The kind of a `Change`."""
 
     ADVANCE = "advance"
@@ -41,7 +41,7 @@ class Action(StrEnum):
 class Change:
     """Something that would change the verdict."""
 
-    action: Action
+    action: ChangeAction
     sentence: str
     by_ms: int | None = None
     """The time to advance the clock by, for `ADVANCE`."""

@@ -1,6 +1,6 @@
 """Rules about messages that a client of a group has: in flight, returned, or kept from the client by a fault."""
 
-from ..history.events import Firing
+from ..history.events import RuleFiring
 from ..history.record_kind import RecordKind
 from ..inspection.receipts import ReceiptView
 from . import changes
@@ -113,7 +113,7 @@ def returned(subject: Subject) -> Finding | None:
     return Finding(Reason.INVISIBLE_AFTER_FAILURE, text, facts, advances, until_ms=until_ms)
 
 
-def fault_acted(subject: Subject, firing: Firing, receipt: ReceiptView | None) -> Finding:
+def fault_acted(subject: Subject, firing: RuleFiring, receipt: ReceiptView | None) -> Finding:
     """Return the verdict about a message whose response a rule of faults kept from the client."""
     scene = subject.scene
     client = scene.client(firing.channel)
@@ -134,7 +134,7 @@ def fault_acted(subject: Subject, firing: Firing, receipt: ReceiptView | None) -
     return Finding(Reason.FAULT_ACTED, f"{text}; {end}", facts, (*advances, rule), until_ms=until_ms)
 
 
-def lost_response(subject: Subject, since_ms: int) -> Firing | None:
+def lost_response(subject: Subject, since_ms: int) -> RuleFiring | None:
     """Return the rule of faults that acted on a response with the message since a time, if no delivery followed."""
     found = [
         firing

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ..inspection.groups import GroupView
 from ..kernel.nearest_name import nearest_of
 from .explanation import IdleExplanation
-from .facts import Action, Change, Fact
+from .facts import Change, ChangeAction, Fact
 from .idle_clause import IdleClause
 from .idle_groups import group_clauses
 from .idle_members import MemberStates
@@ -54,7 +54,9 @@ class IdleConsumers:
         when = "is not connected any more" if seen.left_ms is None else f"left at {self._scene.at(seen.left_ms)}"
         about = ", ".join(filter(None, (seen.sdk, seen.address)))
         fact = Fact("client", {"left_ms": seen.left_ms, "sdk": seen.sdk, "address": seen.address})
-        return IdleClause(f"{client_id} ({about}) {when}", (fact,), (Change(Action.START, f"start {client_id} again"),))
+        return IdleClause(
+            f"{client_id} ({about}) {when}", (fact,), (Change(ChangeAction.START, f"start {client_id} again"),)
+        )
 
     def _in_group(self, group: GroupView, client_id: str) -> list[IdleClause]:
         clauses = group_clauses(group, self._scene)
@@ -64,7 +66,7 @@ class IdleConsumers:
 
 
 def _producer(client_id: str) -> IdleClause:
-    change = Change(Action.SUBSCRIBE, f"start a consumer in {client_id}", client=client_id)
+    change = Change(ChangeAction.SUBSCRIBE, f"start a consumer in {client_id}", client=client_id)
     return IdleClause(f"{client_id} is connected and is no member of a consumer group", changes=(change,))
 
 
@@ -74,7 +76,9 @@ def _unknown(client_id: str, connected: Sequence[str]) -> IdleClause:
     count = len(connected)
     fact = Fact("connections", {"number": count, "nearest": nearest})
     sentence = f"no client {client_id} is connected; {count} client{' is' if count == 1 else 's are'}{hint}"
-    return IdleClause(sentence, (fact,), (Change(Action.START, "start the client, or wait for its first heartbeat"),))
+    return IdleClause(
+        sentence, (fact,), (Change(ChangeAction.START, "start the client, or wait for its first heartbeat"),)
+    )
 
 
 def _joined(subject: str, clauses: Sequence[IdleClause]) -> IdleExplanation:

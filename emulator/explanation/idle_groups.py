@@ -7,7 +7,7 @@ from ..inspection.topics import TopicView
 from ..kernel.nearest_name import nearest_of
 from ..message.names import is_retry
 from ..topic.topic_table import PERM_READ
-from .facts import Action, Change, Fact
+from .facts import Change, ChangeAction, Fact
 from .idle_clause import IdleClause, listed
 from .scene import Scene
 
@@ -33,11 +33,11 @@ def _no_group(name: str, scene: Scene) -> IdleClause:
     deletion = scene.history.deleted_groups.of(name)
     if deletion is not None:
         fact = Fact("group", {"exists": False, "deleted_at_ms": deletion.at_ms})
-        again = Change(Action.CONFIGURE, f'create it again: rocketmq.group("{name}")')
+        again = Change(ChangeAction.CONFIGURE, f'create it again: rocketmq.group("{name}")')
         return IdleClause(f"group {name} was deleted at {scene.at(deletion.at_ms)}", (fact,), (again,))
     nearest = nearest_of(name, [each.name for each in scene.groups])
     hint = f"; the nearest is {nearest}" if nearest is not None else ""
-    change = Change(Action.START, f"start a consumer of {name}")
+    change = Change(ChangeAction.START, f"start a consumer of {name}")
     return IdleClause(
         f"there is no group {name}{hint}", (Fact("group", {"exists": False, "nearest": nearest}),), (change,)
     )
@@ -46,7 +46,7 @@ def _no_group(name: str, scene: Scene) -> IdleClause:
 def _configuration(group: GroupView) -> Iterator[IdleClause]:
     if not group.consume_enable:
         fact = Fact("group", {"consume_enable": False})
-        change = Change(Action.CONFIGURE, f'rocketmq.group("{group.name}", consume_enable=True)')
+        change = Change(ChangeAction.CONFIGURE, f'rocketmq.group("{group.name}", consume_enable=True)')
         cause = f"group {group.name} has consume_enable=False, so brokers deliver nothing to it"
         if group.too_slow_on:
             cause = (
@@ -56,21 +56,21 @@ def _configuration(group: GroupView) -> Iterator[IdleClause]:
         yield IdleClause(cause, (fact,), (change,))
     if group.forbidden:
         fact = Fact("group", {"forbidden": group.forbidden})
-        change = Change(Action.CONFIGURE, f"allow {group.name} to consume {listed(group.forbidden)}")
+        change = Change(ChangeAction.CONFIGURE, f"allow {group.name} to consume {listed(group.forbidden)}")
         yield IdleClause(f"group {group.name} is forbidden to consume {listed(group.forbidden)}", (fact,), (change,))
     if not group.members:
-        change = Change(Action.START, f"start a consumer of {group.name}")
+        change = Change(ChangeAction.START, f"start a consumer of {group.name}")
         yield IdleClause(f"group {group.name} has no connected member", (Fact("group", {"members": 0}),), (change,))
 
 
 def _subscriptions(group: GroupView) -> Iterator[IdleClause]:
     if group.members and not own_topics(group):
-        change = Change(Action.SUBSCRIBE, "subscribe to a topic")
+        change = Change(ChangeAction.SUBSCRIBE, "subscribe to a topic")
         yield IdleClause(f"the members of {group.name} subscribe to no topic", changes=(change,))
     for topic in group.disagreements:
         texts = [_subscription_text(member, topic) for member in group.members]
         fact = Fact("subscriptions", {"topic": topic, "members": tuple(texts)})
-        change = Change(Action.SUBSCRIBE, f"give all members of {group.name} the same subscription to {topic}")
+        change = Change(ChangeAction.SUBSCRIBE, f"give all members of {group.name} the same subscription to {topic}")
         sentence = f"the members of {group.name} subscribe differently to {topic}: {listed(texts)}"
         yield IdleClause(sentence, (fact,), (change,))
 
@@ -88,12 +88,12 @@ def _topics(group: GroupView, topics: Mapping[str, TopicView]) -> Iterator[IdleC
         if topic is None:
             nearest = nearest_of(name, topics)
             hint = f"; the nearest is {nearest}" if nearest is not None else ""
-            change = Change(Action.CONFIGURE, f"create {name}, or correct the name in the subscription")
+            change = Change(ChangeAction.CONFIGURE, f"create {name}, or correct the name in the subscription")
             fact = Fact("topic", {"name": name, "exists": False, "nearest": nearest})
             yield IdleClause(f"group {group.name} subscribes to {name}, which does not exist{hint}", (fact,), (change,))
         elif not topic.perm & PERM_READ:
             fact = Fact("topic", {"name": name, "perm": topic.perm})
-            change = Change(Action.CONFIGURE, f"give {name} the read permission")
+            change = Change(ChangeAction.CONFIGURE, f"give {name} the read permission")
             yield IdleClause(f"topic {name} has no read permission", (fact,), (change,))
 
 
@@ -107,13 +107,13 @@ def _brokers(group: GroupView, scene: Scene) -> Iterator[IdleClause]:
             events = scene.history.broker_events(name)
             since = f" since {scene.at(events[-1].at_ms)}" if events else ""
             fact = Fact("broker", {"name": name, "running": False})
-            change = Change(Action.CONFIGURE, f'rocketmq.start_broker("{name}")')
+            change = Change(ChangeAction.CONFIGURE, f'rocketmq.start_broker("{name}")')
             yield IdleClause(f"{name} is stopped{since}", (fact,), (change,))
         elif broker.unreachable is not None:
             fact = Fact("broker", {"name": name, "unreachable": broker.unreachable})
-            change = Change(Action.CONFIGURE, f"make {name} reachable again")
+            change = Change(ChangeAction.CONFIGURE, f"make {name} reachable again")
             yield IdleClause(f"{name} runs and clients cannot reach it: {broker.unreachable}", (fact,), (change,))
         elif not broker.permission & PERM_READ:
             fact = Fact("broker", {"name": name, "permission": broker.permission})
-            change = Change(Action.CONFIGURE, f'rocketmq.configure({{"brokerPermission": 6}}, broker="{name}")')
+            change = Change(ChangeAction.CONFIGURE, f'rocketmq.configure({{"brokerPermission": 6}}, broker="{name}")')
             yield IdleClause(f"{name} refuses pulls and pops: brokerPermission={broker.permission}", (fact,), (change,))

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from ..history.events import Firing, RefusedRequest
+from ..history.events import RefusedRequest, RuleFiring
 from ..history.passed_on import original_refusals
 from ..inspection.groups import GroupView, MemberView
 from ..inspection.receipts import ReceiptView
 from . import changes
 from .clock_text import span_text
-from .facts import Action, Change, Fact
+from .facts import Change, ChangeAction, Fact
 from .idle_clause import IdleClause, counted, phrases, queues_text
 from .idle_groups import own_topics
 from .idle_queues import QueueStates
@@ -52,7 +52,7 @@ class MemberStates:
         silent_ms = self._now_ms - member.last_heartbeat_ms
         if silent_ms > HEARTBEAT_MS.get(member.protocol, 30_000):
             fact = Fact("heartbeat", {"client": member.client, "last_ms": member.last_heartbeat_ms})
-            change = Change(Action.WAIT, f"{member.client} sends a heartbeat", client=member.client)
+            change = Change(ChangeAction.WAIT, f"{member.client} sends a heartbeat", client=member.client)
             whole = span_text(silent_ms // 1000 * 1000)
             yield IdleClause(f"has not sent a heartbeat for {whole} of emulator time", (fact,), (change,))
 
@@ -69,7 +69,7 @@ class MemberStates:
             fact = Fact("refused", {"client": member.client, "label": last.label, "code": code, "times": number})
             yield IdleClause(f"got {last.label} refused with {code} ({times}){remark}", (fact,))
 
-    def _is_of(self, event: RefusedRequest | Firing, member: MemberView) -> bool:
+    def _is_of(self, event: RefusedRequest | RuleFiring, member: MemberView) -> bool:
         return event.channel == member.channel or self._scene.client_id(event.channel) == member.client
 
     def _in_flight(self, group: GroupView, member: MemberView) -> Iterator[IdleClause]:
@@ -77,7 +77,9 @@ class MemberStates:
         held, returned = [each for each in found if not each.returned], [each for each in found if each.returned]
         if held:
             fact = Fact("in_flight", {"client": member.client, "messages": len(held)})
-            change = Change(Action.ACKNOWLEDGE, f"{member.client} acknowledges its messages", client=member.client)
+            change = Change(
+                ChangeAction.ACKNOWLEDGE, f"{member.client} acknowledges its messages", client=member.client
+            )
             order = self._order(group, held)
             yield IdleClause(f"has {counted(len(held), 'message')} in flight{order}", (fact,), (change,))
         if returned:
@@ -132,7 +134,7 @@ class MemberStates:
             return
         if "push" in member.kind:
             return  # the clauses about its queues name the poll habit of its SDK
-        change = Change(Action.WAIT, f"the application of {member.client} receives", client=member.client)
+        change = Change(ChangeAction.WAIT, f"the application of {member.client} receives", client=member.client)
         yield IdleClause(
             "has no receive in progress (its application decides when it receives)",
             (Fact("polls", {"client": member.client, "number": 0}),),

@@ -7,7 +7,7 @@ from ..client.queue_uses import ANY_QUEUE
 from ..inspection.assignments import NOT_KNOWN, AssignmentView
 from ..inspection.groups import GroupView, MemberView
 from .clock_text import span_text
-from .facts import Action, Change, Fact
+from .facts import Change, ChangeAction, Fact
 from .idle_clause import IdleClause, counted, listed, queues_text
 from .scene import Scene
 
@@ -40,7 +40,7 @@ class QueueStates:
                 yield IdleClause(
                     f"has not requested {numbers} of {topic} yet ({habit})",
                     (Fact("assignment", {"topic": topic, "unrequested": len(unrequested)}),),
-                    (Change(Action.WAIT, f"{member.client} requests {numbers}", client=member.client),),
+                    (Change(ChangeAction.WAIT, f"{member.client} requests {numbers}", client=member.client),),
                 )
         elif any(each.client is not None for each in assignments):
             yield self._without_queue(group, member, topic, assignments)
@@ -86,7 +86,7 @@ class QueueStates:
                 f"is suspended in queue {queue.queue_id} until {until}: {queue.broker} counts {found.read} bytes of "
                 f"cold data, at least {found.limit} (coldDataFlowControlEnable)",
                 (Fact("cold_data", {"queue_id": queue.queue_id, "read": found.read, "limit": found.limit}),),
-                (Change(Action.ADVANCE, f"advance the clock by {span_text(by_ms)}", by_ms),),
+                (Change(ChangeAction.ADVANCE, f"advance the clock by {span_text(by_ms)}", by_ms),),
             )
 
     def _without_queue(
@@ -101,8 +101,10 @@ class QueueStates:
             f"{counted(members, 'member')}; {division} the queues to {listed(owners)}"
         )
         if len(assignments) < members:
-            return IdleClause(sentence, facts, (Change(Action.CONFIGURE, f"give {topic} at least {members} queues"),))
-        change = Change(Action.WAIT, f"{member.client} rebalances by its own clock", client=member.client)
+            return IdleClause(
+                sentence, facts, (Change(ChangeAction.CONFIGURE, f"give {topic} at least {members} queues"),)
+            )
+        change = Change(ChangeAction.WAIT, f"{member.client} rebalances by its own clock", client=member.client)
         return IdleClause(sentence, facts, (change,))
 
     def has_waiting(self, group: GroupView, topic: str) -> bool:
@@ -140,7 +142,7 @@ class QueueStates:
             yield IdleClause(
                 f"waits for the lock of queue {lock.queue_id}, which {lock.client} holds until {until}",
                 (Fact("lock", {"queue_id": lock.queue_id, "client": lock.client, "until_ms": lock.until_ms}),),
-                (Change(Action.ADVANCE, f"advance the clock by {span_text(by_ms)}", by_ms),),
+                (Change(ChangeAction.ADVANCE, f"advance the clock by {span_text(by_ms)}", by_ms),),
             )
 
 
@@ -153,4 +155,4 @@ def _contents(waiting: dict[str, int], queues: int) -> str:
 
 
 def _send(topic: str, waiting: dict[str, int]) -> tuple[Change, ...]:
-    return () if waiting else (Change(Action.SEND, f"send a message to {topic}"),)
+    return () if waiting else (Change(ChangeAction.SEND, f"send a message to {topic}"),)

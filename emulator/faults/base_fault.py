@@ -10,7 +10,7 @@ from ..kernel.user_error import hides_frames
 from ..operations.base import Operation
 from .errors import FaultError, shown
 from .events import release
-from .kind_declaration import Kind
+from .kind_declaration import FaultKind
 from .phase import Phase
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class BaseFault:
     """A fault with its parameters. A subclass overrides the method of each phase in which it acts."""
 
     __slots__ = ()
-    KIND: ClassVar[Kind]
+    KIND: ClassVar[FaultKind]
     SCHEMA: ClassVar[Mapping[str, Any]] = {}
     """Keywords of JSON Schema about several parameters together."""
 
@@ -61,10 +61,10 @@ class BaseFault:
         """Raise FaultError if a parameter names a broker that does not exist."""
 
     def on_added(self, world: "World", state: dict[Any, Any]) -> None:
-        """Prepare the fault when its rule is added. `state`: as in `Firing`."""
+        """Prepare the fault when its rule is added. `state`: as in `FiringContext`."""
 
     def selects(self, facts: Any, state: dict[Any, Any]) -> bool:
-        """True if the fault acts on an event that meets all criteria. `state`: as in `Firing`."""
+        """True if the fault acts on an event that meets all criteria. `state`: as in `FiringContext`."""
         return True
 
     @property
@@ -89,7 +89,7 @@ class BaseFault:
     def on_removed(self, state: dict[Any, Any]) -> None:
         """Release requests, responses and pushes that the fault holds back, because its rule is removed.
 
-        `state`: as in `Firing`.
+        `state`: as in `FiringContext`.
         """
         release(state)
 

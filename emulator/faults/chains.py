@@ -10,25 +10,25 @@ from ..gate.effects import Effect
 from ..gate.gate import CarryOut, Request
 from .client_call import ClientCall
 from .event_facts import EventFacts
-from .events import Firing, PushEvent, RequestEvent
-from .rule import Rule
+from .events import FiringContext, PushEvent, RequestEvent
+from .rule import RunningRule
 from .standing_rules import StandingRules
 
 
 class Judge(Protocol):
     """Decides if a rule fires."""
 
-    def fires(self, rule: Rule, facts: EventFacts) -> bool:
+    def fires(self, rule: RunningRule, facts: EventFacts) -> bool:
         """Count a match of the rule if it matches the event. Returns True if this match fires the rule."""
 
-    def firing(self, rule: Rule) -> Firing:
+    def firing(self, rule: RunningRule) -> FiringContext:
         """Return the context of one firing, for the fault of the rule."""
 
 
 class Chain(ABC):
     """The rules for one event, in order. `_finish` processes an event that no rule takes over."""
 
-    def __init__(self, judge: Judge, rules: Sequence[Rule], facts: EventFacts) -> None:
+    def __init__(self, judge: Judge, rules: Sequence[RunningRule], facts: EventFacts) -> None:
         self._judge = judge
         self._rules = rules
         self._facts = facts
@@ -46,7 +46,7 @@ class Chain(ABC):
             self._finish()
 
     @abstractmethod
-    def _takes(self, rule: Rule, proceed: Callable[[], None]) -> bool:
+    def _takes(self, rule: RunningRule, proceed: Callable[[], None]) -> bool:
         """Run the fault of a fired rule. Returns True if it takes the event over; it may call `proceed` later."""
 
     @abstractmethod
@@ -61,7 +61,7 @@ class RequestChain(Chain):
         self,
         judge: Judge,
         standing: StandingRules,
-        rules: Sequence[Rule],
+        rules: Sequence[RunningRule],
         facts: EventFacts,
         call: ClientCall,
         request: Request,
@@ -73,7 +73,7 @@ class RequestChain(Chain):
         self._request = request
         self._carry_out = carry_out
 
-    def _takes(self, rule: Rule, proceed: Callable[[], None]) -> bool:
+    def _takes(self, rule: RunningRule, proceed: Callable[[], None]) -> bool:
         if rule.spec.is_standing:
             lost = rule.spec.fault.loses_exchange
             self._standing.begin_before(rule, self._facts.node, self._call.abandon if lost else proceed)
@@ -98,7 +98,7 @@ class PushChain(Chain):
     def __init__(  # noqa: PLR0917  # made for each effect of a class with rules
         self,
         judge: Judge,
-        rules: Sequence[Rule],
+        rules: Sequence[RunningRule],
         facts: EventFacts,
         channel: Channel,
         effect: Effect,
@@ -108,7 +108,7 @@ class PushChain(Chain):
         self._channel, self._effect = channel, effect
         self._push = push
 
-    def _takes(self, rule: Rule, proceed: Callable[[], None]) -> bool:
+    def _takes(self, rule: RunningRule, proceed: Callable[[], None]) -> bool:
         event = PushEvent(
             firing=self._judge.firing(rule),
             node=self._facts.node,

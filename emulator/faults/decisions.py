@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from ..gate.call import Call, Channel, Node, Outcome
-from ..gate.effects import CloseConnection, Effect
+from ..gate.effects import CloseExpiredConnection, Effect
 from ..gate.gate import CONNECT_LABEL, CarryOut, Gate, Request, RuledOutcome
 from ..gate.proxy_only_request import ProxyOnlyRequest
 from ..history.history import History
@@ -14,10 +14,10 @@ from .arrival import observed
 from .chains import PushChain, RequestChain
 from .client_call import GhostCall, Response, ResponseHandler, client_call
 from .delivered import delivered, undelivered
-from .event_facts import ConnectionFacts, EventFacts, Find
-from .events import ConnectEvent, Firing, NewConnection, ResponseEvent
+from .event_facts import EventFacts, Find, NewConnectionFacts
+from .events import ConnectEvent, FiringContext, NewConnection, ResponseEvent
 from .phase import Phase
-from .rule import Rule, RuleEvent
+from .rule import RuleEvent, RunningRule
 from .rule_index import Key, RuleIndex
 from .standing_rules import StandingRules
 from .vocabulary import Codes
@@ -142,7 +142,7 @@ class Decisions:
         if self._watcher is not None and channel.active:
             self._watcher.pushed(EventFacts(node, channel, effect, None, None, self._find_clients))
         rules = self._index.candidates(Phase.PUSH, effect.__class__)
-        if not rules or effect.__class__ is CloseConnection:
+        if not rules or effect.__class__ is CloseExpiredConnection:
             return False
         facts = EventFacts(node, channel, effect, None, None, self._find_clients)
         return PushChain(self, rules, facts, channel, effect, push).is_taken()
@@ -153,14 +153,14 @@ class Decisions:
     def connected(self, protocol: str, node: str, address: str, connection: NewConnection) -> None:
         """Apply the rules for new connections."""
         for rule in self._index.candidates(Phase.CONNECT, None):
-            meets = rule.is_open(self._scheduler.now_ms) and _meets(rule, ConnectionFacts(protocol, node, address))
+            meets = rule.is_open(self._scheduler.now_ms) and _meets(rule, NewConnectionFacts(protocol, node, address))
             if meets and rule.counter.count_match():
                 self._note(rule, CONNECT_LABEL, address, ())
                 self._gate.record_connection_fault(node, address, rule.name)
                 rule.spec.fault.on_connect(ConnectEvent(firing=self.firing(rule), connection=connection))
                 return
 
-    def fires(self, rule: Rule, facts: EventFacts) -> bool:
+    def fires(self, rule: RunningRule, facts: EventFacts) -> bool:
         """Count a match of a rule, and record its firing. Returns True if it fires."""
         if rule.standing is not None or not rule.is_open(self._scheduler.now_ms):
             return False
@@ -177,7 +177,7 @@ class Decisions:
         )
         return True
 
-    def _meets(self, rule: Rule, facts: Any) -> bool:
+    def _meets(self, rule: RunningRule, facts: Any) -> bool:
         try:
             return _meets(rule, facts)
         except Exception as failure:  # the function `where` of a test raised it
@@ -186,15 +186,15 @@ class Decisions:
             rule.failure = f"{type(failure).__name__}: {failure}"
             return False
 
-    def _note(self, rule: Rule, operation: str, channel: str, ids: tuple[str, ...]) -> None:
+    def _note(self, rule: RunningRule, operation: str, channel: str, ids: tuple[str, ...]) -> None:
         rule.events.append(RuleEvent(self._scheduler.now_ms, operation, channel, ids))
         self._history.note_firing(
             rule=rule.name, operation=operation, channel=channel, effect=rule.spec.fault.KIND.name, message_ids=ids
         )
 
-    def firing(self, rule: Rule) -> Firing:
+    def firing(self, rule: RunningRule) -> FiringContext:
         """Return the context of one firing, for the fault of the rule."""
-        return Firing(
+        return FiringContext(
             rule=rule.name,
             scheduler=self._scheduler,
             chance=rule.chance,
@@ -210,5 +210,5 @@ def _lose(_response: Response) -> None:
     """Send nothing: the connection of the response breaks."""
 
 
-def _meets(rule: Rule, facts: Any) -> bool:
+def _meets(rule: RunningRule, facts: Any) -> bool:
     return all(predicate(facts) for predicate in rule.predicates)

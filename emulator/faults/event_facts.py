@@ -110,7 +110,7 @@ class EventFacts:
         return messages_of(self._request, self._outcome, getattr(self.node, "store", None))
 
 
-class ConnectionFacts:
+class NewConnectionFacts:
     """The facts of a new connection."""
 
     def __init__(self, protocol: str, broker: str, address: str) -> None:

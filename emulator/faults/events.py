@@ -19,9 +19,9 @@ from .vocabulary import Codes
 from .world import World
 
 HELD = "held"
-"""Key of `Firing.state`: timers of actions that the rule holds back, with the actions."""
+"""Key of `FiringContext.state`: timers of actions that the rule holds back, with the actions."""
 CALLS = "calls"
-"""Key of `Firing.state`: actions that the rule holds back until a function of the test has returned."""
+"""Key of `FiringContext.state`: actions that the rule holds back until a function of the test has returned."""
 
 
 class Carrier(Protocol):
@@ -35,7 +35,7 @@ class Carrier(Protocol):
 
 
 @parts
-class Firing:
+class FiringContext:
     """One firing of a rule. `rule` is its name, `chance` its stream of random numbers."""
 
     rule: str
@@ -124,7 +124,7 @@ class RequestEvent:
     carries a request out for a call, without rules.
     """
 
-    firing: Firing
+    firing: FiringContext
     node: Node
     call: ClientCall
     operation: Request
@@ -155,7 +155,7 @@ class ResponseEvent:
     `handlers` get the response one after the other, in place of the client. `is_lost`: the client does not get it.
     """
 
-    firing: Firing
+    firing: FiringContext
     node: Node
     call: ClientCall
     operation: Request
@@ -187,7 +187,7 @@ class ResponseEvent:
 class PushEvent:
     """A notification or request of a broker to a client."""
 
-    firing: Firing
+    firing: FiringContext
     node: Node
     channel: Channel
     effect: Effect
@@ -212,5 +212,5 @@ class NewConnection(Protocol):
 class ConnectEvent:
     """A connection that a client opens to a server."""
 
-    firing: Firing
+    firing: FiringContext
     connection: NewConnection

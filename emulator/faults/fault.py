@@ -13,7 +13,7 @@ from .base_fault import BaseFault
 from .errors import FaultError, joined, shown, unknown_name, without_frames
 from .facts import PROTOCOLS
 from .given_fault import rule_of
-from .kind_declaration import KEYWORDS, LAYERS, Kind, check_names
+from .kind_declaration import KEYWORDS, LAYERS, FaultKind, check_names
 from .parameters import parameter
 from .phase import Phase
 
@@ -87,7 +87,7 @@ def kind(
     def declare(cls: C) -> C:
         made: Any = frozen_value(cls)
         parameters = {each.name: each for each in fields(made)}
-        made.KIND = Kind(
+        made.KIND = FaultKind(
             name,
             layer,
             phases,

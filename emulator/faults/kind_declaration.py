@@ -26,7 +26,7 @@ KEYWORDS = (*CRITERIA, *RULE_OPTIONS)
 
 
 @frozen_value
-class Kind:
+class FaultKind:
     """The declaration of a kind of fault.
 
     `phases`: those in which it can act, the default first; with `in_all_phases` it acts in all of them at once.
@@ -50,7 +50,7 @@ class Kind:
         return [name for name, each in self.parameters.items() if each.default is MISSING]
 
 
-def check_names(kind: Kind, parameters: Collection[str], others: Collection[str] = ()) -> None:
+def check_names(kind: FaultKind, parameters: Collection[str], others: Collection[str] = ()) -> None:
     """Raise FaultError for a parameter that a kind does not have, and for one that it needs and that is not given.
 
     `others` are names that are allowed besides, which the error may suggest.

@@ -10,7 +10,7 @@ from ..kernel.durations import NO_UNIT, DurationError, milliseconds
 from .errors import FaultError, shown, unknown_name
 
 
-class Check(Protocol):
+class ParameterCheck(Protocol):
     """The accepted values of a parameter."""
 
     def plain(self, name: str, value: Any) -> Any:
@@ -191,7 +191,7 @@ class Code:
 class Optional:
     """None, or a value that another check accepts."""
 
-    def __init__(self, check: Check) -> None:
+    def __init__(self, check: ParameterCheck) -> None:
         self.check = check
 
     def plain(self, name: str, value: Any) -> Any:
@@ -208,7 +208,7 @@ def given(name: str) -> dict[str, Any]:
     return {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
 
 
-def parameter(check: Check, about: str, default: Any = MISSING) -> Any:
+def parameter(check: ParameterCheck, about: str, default: Any = MISSING) -> Any:
     """Declare a parameter of a kind of fault: its accepted values, its meaning with unit, and its default."""
     return field(default=default, metadata={"check": check, "about": about})
 

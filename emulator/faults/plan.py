@@ -12,9 +12,9 @@ from .decisions import Decisions
 from .errors import FaultError, NameTaken, NoSuchRule, shown
 from .event_facts import Find
 from .phase import Phase
-from .rule import RULES_MAX, Rule, RuleSpec
+from .rule import RULES_MAX, RuleSpec, RunningRule
 from .rule_index import RuleIndex
-from .rule_scope import Scope, Scopes
+from .rule_scope import RuleScope, Scopes
 from .saved_rule import SavedRule
 from .standing_rules import StandingRules
 from .vocabulary import Vocabulary
@@ -29,7 +29,7 @@ class CheckedRule:
     """A rule that passed all checks. `at` names it in errors, and is empty for the only rule of its call."""
 
     spec: RuleSpec
-    scope: Scope
+    scope: RuleScope
     at: str
 
 
@@ -57,7 +57,7 @@ class FaultPlan:
         self._streams = streams
         self._world = world
         self._standing = StandingRules(gate, scheduler, world)
-        self._rules: dict[str, Rule] = {}
+        self._rules: dict[str, RunningRule] = {}
         self._index = RuleIndex()
         self.decisions = Decisions(
             gate=gate,
@@ -75,23 +75,23 @@ class FaultPlan:
         self._acting = 0
         """The number of rules about requests, responses, pushes or connections."""
 
-    def __iter__(self) -> Iterator[Rule]:
+    def __iter__(self) -> Iterator[RunningRule]:
         return iter(tuple(self._rules.values()))
 
     def __len__(self) -> int:
         return len(self._rules)
 
-    def __contains__(self, rule: Rule) -> bool:
+    def __contains__(self, rule: RunningRule) -> bool:
         """True if a rule is one of this emulator and has not been removed."""
         return self._rules.get(rule.name) is rule
 
-    def __getitem__(self, name: str) -> Rule:
+    def __getitem__(self, name: str) -> RunningRule:
         """Return a rule by name. Raises FaultError."""
         if name not in self._rules:
             raise NoSuchRule(name, self._rules)
         return self._rules[name]
 
-    def add(self, specs: Sequence[RuleSpec]) -> list[Rule]:
+    def add(self, specs: Sequence[RuleSpec]) -> list[RunningRule]:
         """Add rules, all of them or none. Raises FaultError."""
         self._check_number(len(specs))
         return self.add_checked(list(self.checked(specs)))
@@ -112,7 +112,7 @@ class FaultPlan:
             except FaultError as wrong:
                 raise _located(wrong, at) from None
 
-    def add_checked(self, checked: Sequence[CheckedRule]) -> list[Rule]:
+    def add_checked(self, checked: Sequence[CheckedRule]) -> list[RunningRule]:
         """Add rules that are checked, all of them or none. Raises FaultError for their names and their number."""
         self._check_number(len(checked))
         taken = self._names_with(checked)
@@ -135,12 +135,12 @@ class FaultPlan:
             if rule.spec.is_standing:
                 self._standing.resume(rule, holds=each.holds)
 
-    def _new_rule(self, checked: CheckedRule, taken: set[str]) -> Rule:
+    def _new_rule(self, checked: CheckedRule, taken: set[str]) -> RunningRule:
         spec, scope = checked.spec, checked.scope
         name = spec.name or self._new_name(spec.fault.KIND.name, taken)
         # Not a named stream of the engine: a rule draws the same numbers each time that it is added.
         chance = RandomStream(self._streams.fixed(f"fault {name}", _SEEDS))
-        rule = Rule(name=name, spec=spec, added_ms=self._scheduler.now_ms, chance=chance, number=self._added)
+        rule = RunningRule(name=name, spec=spec, added_ms=self._scheduler.now_ms, chance=chance, number=self._added)
         rule.operations, rule.protocols = scope.operations, scope.protocols
         self._added += 1
         self._acting += _acts(rule)
@@ -149,7 +149,7 @@ class FaultPlan:
         spec.fault.on_added(self._world, rule.state)
         return rule
 
-    def remove(self, name: str) -> Rule:
+    def remove(self, name: str) -> RunningRule:
         """Remove a rule. Raises FaultError if there is no rule with this name."""
         rule = self[name]
         del self._rules[name]
@@ -161,7 +161,7 @@ class FaultPlan:
         self._attach()
         return rule
 
-    def clear(self) -> list[Rule]:
+    def clear(self) -> list[RunningRule]:
         """Remove all rules, and return them."""
         return [self.remove(name) for name in tuple(self._rules)]
 
@@ -203,6 +203,6 @@ def _located(wrong: FaultError, at: str) -> FaultError:
     return wrong.located(at) if at else wrong
 
 
-def _acts(rule: Rule) -> bool:
+def _acts(rule: RunningRule) -> bool:
     """True if the rule waits for requests, responses, pushes or connections."""
     return not rule.spec.is_standing or rule.spec.phase is not Phase.STANDING

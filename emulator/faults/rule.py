@@ -102,7 +102,7 @@ class RuleEvent:
     message_ids: tuple[str, ...]
 
 
-class Rule:
+class RunningRule:
     """A rule that was added. `number` grows with each rule; `added_ms` is the emulator's time of the addition."""
 
     def __init__(self, *, name: str, spec: RuleSpec, added_ms: int, chance: RandomStream, number: int = 0) -> None:

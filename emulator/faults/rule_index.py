@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from .phase import Phase
-from .rule import Rule
+from .rule import RunningRule
 
 Key = type | str | None
 """A class of operations or effects, the name of an RPC that the proxy handles itself, or None for all of them."""
-ByName = dict[str, Rule]
+ByName = dict[str, RunningRule]
 
 
 class RuleIndex:
@@ -20,13 +20,13 @@ class RuleIndex:
         self.responses = self._by_phase[Phase.RESPONSE]
         """The rules for responses by key, for the same reason."""
 
-    def add(self, rule: Rule, keys: Sequence[Key]) -> None:
+    def add(self, rule: RunningRule, keys: Sequence[Key]) -> None:
         """Add a rule under keys."""
         for phase in rule.spec.phases:
             for key in keys:
                 self._by_phase[phase].setdefault(key, {})[rule.name] = rule
 
-    def remove(self, rule: Rule) -> None:
+    def remove(self, rule: RunningRule) -> None:
         """Remove a rule."""
         for phase in rule.spec.phases:
             index = self._by_phase[phase]
@@ -35,7 +35,7 @@ class RuleIndex:
                 if not index[key]:
                     del index[key]
 
-    def candidates(self, phase: Phase, key: Key) -> Sequence[Rule]:
+    def candidates(self, phase: Phase, key: Key) -> Sequence[RunningRule]:
         """Return the rules for events with a key, in the order in which they were added."""
         index = self._by_phase[phase]
         own, general = index.get(key), index.get(None)
@@ -46,5 +46,5 @@ class RuleIndex:
         return sorted((*own.values(), *general.values()), key=_number)
 
 
-def _number(rule: Rule) -> int:
+def _number(rule: RunningRule) -> int:
     return rule.number

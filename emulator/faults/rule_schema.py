@@ -9,7 +9,7 @@ from .criterion_checks import PATTERN_CHARACTERS_MAX
 from .errors import FaultError
 from .facts import PROTOCOLS
 from .fault import KINDS, Fault, create
-from .parameters import Check, DurationCheck, Optional, given
+from .parameters import DurationCheck, Optional, ParameterCheck, given
 from .phase import Phase
 from .rule import NAME_CHARACTERS_MAX
 from .rule_form import THEN, WHEN
@@ -107,7 +107,7 @@ def named_schema(name: str, parameters: Schema, about: str | None, *, needs_noth
     }
 
 
-def _value(check: Check) -> Schema:
+def _value(check: ParameterCheck) -> Schema:
     return or_null(check.schema()) if isinstance(check, Optional) else check.schema()
 
 

@@ -16,8 +16,8 @@ _OF_REQUESTS = (Phase.REQUEST, Phase.RESPONSE)
 
 
 @frozen_value
-class Scope:
-    """The scope of one rule. `keys`: its keys in `RuleIndex`. `protocols`, `operations`: as in `Rule`."""
+class RuleScope:
+    """The scope of one rule. `keys`: its keys in `RuleIndex`. `protocols`, `operations`: as in `RunningRule`."""
 
     keys: tuple[Key, ...]
     protocols: frozenset[str]
@@ -29,16 +29,16 @@ class Scopes:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
-        self._found: dict[object, Scope] = {}
+        self._found: dict[object, RuleScope] = {}
 
-    def of(self, spec: RuleSpec) -> Scope:
+    def of(self, spec: RuleSpec) -> RuleScope:
         """Return the scope of a rule. Raises FaultError if the rule can never match."""
         names, phase = tuple(names_of(spec.criteria.operation)), spec.phase
         key = spec.fault, phase.value, names, spec.criteria.protocol, spec.strict
         found = self._found.get(key)
         if found is None:
             keys, protocols = self._keys(spec, phase, names), self._protocols(spec, names)
-            found = self._found[key] = Scope(keys, protocols, frozenset(names))
+            found = self._found[key] = RuleScope(keys, protocols, frozenset(names))
         for language in names_of(spec.criteria.language):
             self._vocabulary.check_language(language)
         if spec.criteria.concerns_messages():

@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY
 
 from ..kernel.value_class import frozen_value
-from .rule import Rule, RuleSpec
+from .rule import RuleSpec, RunningRule
 
 
 @frozen_value
@@ -27,7 +27,7 @@ class SavedRule:
     failure: str | None
 
     @classmethod
-    def of(cls, rule: Rule) -> "SavedRule":
+    def of(cls, rule: RunningRule) -> "SavedRule":
         """Save a rule. Its definition gets the name that the rule has."""
         spec = rule.spec
         named = RuleSpec(
@@ -61,7 +61,7 @@ class SavedRule:
             failure=self.failure,
         )
 
-    def put_into(self, rule: Rule) -> None:
+    def put_into(self, rule: RunningRule) -> None:
         """Let a new rule with this definition continue the counts and times of this one."""
         rule.counter.matched, rule.counter.fired = self.matched, self.fired
         rule.chance.state = self.chance

@@ -15,7 +15,7 @@ from .criteria import is_one
 from .errors import FaultError, listed, shown, unknown_name
 from .facts import PROTOCOLS
 
-_NOT_SENT = (effects.ServerRequest, effects.CloseConnection)
+_NOT_SENT = (effects.ServerRequest, effects.CloseExpiredConnection)
 """Effects that a broker does not send: a base class, and the close of a connection."""
 _FOLLOW_UPS = (ChannelClosed, DropInactiveRequests)
 """Operations that the servers carry out when a client leaves, which no client requests."""

@@ -55,7 +55,7 @@ class ResetConsumerOffset(Effect):
 
 
 @value
-class CloseConnection(Effect):
+class CloseExpiredConnection(Effect):
     """Close the connection, because its client stopped sending heartbeats."""
 
 

@@ -40,7 +40,7 @@ _COMMITTED = RecordKind.COMMITTED
 _pack = _LAYOUT.pack_into
 
 
-class Record(NamedTuple):
+class DeliveryEntry(NamedTuple):
     """One record, with the numbers of its queue and its link."""
 
     at_ms: int
@@ -210,10 +210,10 @@ class DeliveryRecord:
         self._renewed[key] = self.dropped + len(self)
         self.append(RecordKind.RENEWED, at_ms, queue, link, offset, 1, hold_ms)
 
-    def of(self, queue: Queue, offset: int | None = None) -> list[Record]:
+    def of(self, queue: Queue, offset: int | None = None) -> list[DeliveryEntry]:
         """Return the records of an offset of a queue, or of all its offsets, the oldest first."""
         wanted = self.keys.queues.known(queue)
-        found: list[Record] = []
+        found: list[DeliveryEntry] = []
         if wanted is None:
             return found
         newest = len(self._chunks) - 1
@@ -297,12 +297,12 @@ def _near(data: memoryview, offset: int) -> Iterable[int]:
     return sorted(found)
 
 
-def _unpacked(packed: tuple[int, ...], number: int) -> Record:
+def _unpacked(packed: tuple[int, ...], number: int) -> DeliveryEntry:
     at_ms, first, queue, link, hold_ms, count, kind, flags = packed
     if kind == _COMMITTED:
-        return Record(at_ms, first, queue, link, None, hold_ms, _COMMITTED, flags, number)
+        return DeliveryEntry(at_ms, first, queue, link, None, hold_ms, _COMMITTED, flags, number)
     hold = None if hold_ms == NO_HOLD else hold_ms
-    return Record(at_ms, first, queue, link, hold, count, RecordKind(kind), flags, number)
+    return DeliveryEntry(at_ms, first, queue, link, hold, count, RecordKind(kind), flags, number)
 
 
 def _append_nothing(*_record: object, **_more: object) -> None:

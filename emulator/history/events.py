@@ -116,7 +116,7 @@ class Trim:
 
 
 @frozen_view
-class Firing:
+class RuleFiring:
     """A rule of faults that acted."""
 
     at_ms: int

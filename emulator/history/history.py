@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, TypeVar
 from ..kernel.scheduler import Scheduler
 from .client_commits import ClientCommits
 from .deleted_groups import DeletedGroups, GroupDeletion
-from .delivery_record import BY_SLAVE, IN_ORDER, DeliveryRecord, Record
+from .delivery_record import BY_SLAVE, IN_ORDER, DeliveryEntry, DeliveryRecord
 from .events import (
     BrokerEvent,
     BrokerEventKind,
-    Firing,
     LostMessage,
     MoveKind,
     OffsetMove,
     RecordedEvent,
     RefusedRequest,
+    RuleFiring,
     Trim,
     TrimReason,
 )
@@ -68,7 +68,7 @@ class History:
         self.offset_moves = OffsetMoves()
         self._refused: deque[RefusedRequest] = deque(maxlen=REFUSED_MAX)
         self._lost: deque[LostMessage] = deque(maxlen=LOST_MAX)
-        self._firings: deque[Firing] = deque(maxlen=FIRINGS_MAX)
+        self._firings: deque[RuleFiring] = deque(maxlen=FIRINGS_MAX)
         self._trims: dict[str, deque[Trim]] = {}
         self._broker_events: dict[str, deque[BrokerEvent]] = {}
         if before is not None:
@@ -120,7 +120,7 @@ class History:
         """Return the recorded deliveries and acknowledgements of all messages of a queue, as `of` does for one."""
         return self._events(written_runs(self.record.of((node, topic, queue_id))))
 
-    def _events(self, runs: Iterable[Record]) -> list[RecordedEvent]:
+    def _events(self, runs: Iterable[DeliveryEntry]) -> list[RecordedEvent]:
         """Return the events of records. A renewal changes its record, so records are not always in order of time."""
         links, events = self.record.keys.links, []
         for run in sorted(runs, key=attrgetter("at_ms")):
@@ -163,7 +163,7 @@ class History:
         """Return the deletions of the oldest messages of a broker."""
         return list(self._trims.get(broker, ()))
 
-    def firings(self) -> Sequence[Firing]:
+    def firings(self) -> Sequence[RuleFiring]:
         """Return the rules of faults that acted."""
         return list(self._firings)
 
@@ -209,7 +209,9 @@ class History:
     def note_firing(self, *, rule: str, operation: str, channel: str, effect: str, message_ids: Iterable[str]) -> None:
         """Append a rule of faults that acted."""
         ids = tuple(each[:TEXT_MAX] for each in message_ids)
-        self._firings.append(Firing(self.scheduler.now_ms, rule, operation, channel, effect=effect, message_ids=ids))
+        self._firings.append(
+            RuleFiring(self.scheduler.now_ms, rule, operation, channel, effect=effect, message_ids=ids)
+        )
 
     def note_broker_event(self, broker: str, kind: BrokerEventKind, *, power_loss: bool = False) -> None:
         """Append a start or an end of a broker's run."""

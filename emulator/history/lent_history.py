@@ -8,7 +8,7 @@ from ..kernel.value_class import parts
 from .client_commits import ClientCommits
 from .deleted_groups import DeletedGroups
 from .delivery_record import DeliveryRecord
-from .events import BrokerEvent, Firing, LostMessage, RefusedRequest, Trim
+from .events import BrokerEvent, LostMessage, RefusedRequest, RuleFiring, Trim
 from .offset_moves import OffsetMoves
 from .seen_clients import SeenClients
 
@@ -25,7 +25,7 @@ class LentHistory:
     missing_until_ms: int | None
     refused: deque[RefusedRequest]
     lost: deque[LostMessage]
-    firings: deque[Firing]
+    firings: deque[RuleFiring]
     trims: Mapping[str, deque[Trim]] = field(default_factory=dict)
     broker_events: Mapping[str, deque[BrokerEvent]] = field(default_factory=dict)
 

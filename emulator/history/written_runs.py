@@ -2,19 +2,19 @@
 
 from collections.abc import Iterable
 
-from .delivery_record import Record
+from .delivery_record import DeliveryEntry
 from .record_kind import RecordKind
 
 _NOT_DELIVERED = (RecordKind.SKIPPED, RecordKind.NOT_WRITTEN)
 
 
-def written_runs(records: Iterable[Record]) -> list[Record]:
+def written_runs(records: Iterable[DeliveryEntry]) -> list[DeliveryEntry]:
     """Return the records of one queue, with POPPED only for messages that were written.
 
     The broker records a pop before the proxy filters its messages. The proxy does so at the same instant of the
     engine's time, so a record of a message that it did not write applies to the pop of that instant and connection.
     """
-    runs: list[Record] = []
+    runs: list[DeliveryEntry] = []
     popped: dict[tuple[int, int], list[int]] = {}
     """The indexes of the pops of an instant and connection in `runs`; a later part of a pop is appended to `runs`."""
     for record in records:
@@ -31,7 +31,7 @@ def written_runs(records: Iterable[Record]) -> list[Record]:
     return [run for run in runs if run.length > 0]
 
 
-def _without(run: Record, skipped: Record) -> tuple[Record, Record | None]:
+def _without(run: DeliveryEntry, skipped: DeliveryEntry) -> tuple[DeliveryEntry, DeliveryEntry | None]:
     """Return the part of a run before the skipped messages (maybe empty), and the part after them (None if empty)."""
     end, skipped_end = run.first + run.length, skipped.first + skipped.length
     if skipped_end <= run.first or skipped.first >= end:

@@ -41,7 +41,7 @@ class AssignmentView:
     """The time of the member's last request for the queue, or of the end of its long poll; None if there was none."""
 
 
-class Assignments:
+class AssignmentInspection:
     """Reads the assignments of groups from the requests of their members."""
 
     def __init__(self, parts: EngineParts) -> None:

@@ -82,7 +82,7 @@ class GroupView:
         return f"{self.name}  {members}; {subscribed}{disagree}{'' if self.consume_enable else '; consume disabled'}"
 
 
-class Groups:
+class GroupInspection:
     """Reads the groups of all brokers."""
 
     def __init__(self, parts: EngineParts) -> None:

@@ -31,7 +31,7 @@ POINTS_OF_STEP = 64
 
 
 @frozen_view
-class Hold:
+class HeldMessage:
     """One message in flight."""
 
     key: HoldKey
@@ -58,8 +58,8 @@ class HoldScan:
     each message as it was when the scan passed it.
     """
 
-    def __init__(self, holds: Iterator[Hold | None], offset: int | None) -> None:
-        self.found: dict[HoldKey, Hold] = {}
+    def __init__(self, holds: Iterator[HeldMessage | None], offset: int | None) -> None:
+        self.found: dict[HoldKey, HeldMessage] = {}
         self._holds = holds
         self._offset = offset
 
@@ -74,7 +74,7 @@ class HoldScan:
             yield None
 
 
-class Holds:
+class HoldInspection:
     """Reads the messages in flight of all brokers."""
 
     def __init__(self, parts: EngineParts) -> None:
@@ -82,7 +82,7 @@ class Holds:
         self._timer_logs: dict[str, TimerLog] = {}
         self._searches: dict[str, PointSearch] = {}
 
-    def read(self, scope: Scope = EVERYTHING) -> list[Hold]:
+    def read(self, scope: Scope = EVERYTHING) -> list[HeldMessage]:
         """Return the selected messages in flight, each once: the newest delivery to each group."""
         scan = self.scan(scope)
         for _ in scan.steps():
@@ -93,7 +93,7 @@ class Holds:
         """Return a reading that has not begun."""
         return HoldScan(self._each(scope), scope.offset)
 
-    def _each(self, scope: Scope) -> Iterator[Hold | None]:
+    def _each(self, scope: Scope) -> Iterator[HeldMessage | None]:
         """Yield messages in flight, some more than once, and None for steps that find none."""
         popped = self._parts.deliveries.popped_at
         for broker in stores_of(self._parts.brokers).values():
@@ -107,12 +107,12 @@ class Holds:
         broker = stores_of(self._parts.brokers).get(name)
         return broker is not None and self._searches.setdefault(name, PointSearch()).is_possible(broker)
 
-    def ordered(self, broker: Broker, group: str, queue: tuple[str, str, int]) -> list[Hold]:
+    def ordered(self, broker: Broker, group: str, queue: tuple[str, str, int]) -> list[HeldMessage]:
         """Return the messages in flight of the ordered batch of one queue (broker, topic, queue id)."""
         _, topic, queue_id = queue
         return list(_ordered(broker, Scope(group, topic, queue_id), self._parts.deliveries.popped_at))
 
-    def _check_points(self, broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold | None]:
+    def _check_points(self, broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[HeldMessage | None]:
         points: list[tuple[HoldTable, CheckPoint]] = []
         acks = yield from self._read_points(broker, scope, points)
         first_ms: dict[HoldKey, int] = {}
@@ -158,7 +158,7 @@ class Holds:
             return acknowledged_offsets(broker, (point for _, point in points))
         return timer_log.acks
 
-    def _pulled(self, broker: Broker, scope: Scope) -> Iterator[Hold | None]:
+    def _pulled(self, broker: Broker, scope: Scope) -> Iterator[HeldMessage | None]:
         """Yield the pulled messages above the committed offsets, of connected members that report their progress."""
         for channel, (node, group, topic), queue_id, use in list(self._parts.deliveries.uses()):
             if node != broker.name or not use.pulled or not scope.has(group, topic, queue_id, 0, LAST_OFFSET):
@@ -170,7 +170,9 @@ class Holds:
                 for _, since_ms, offsets in list(use.pulled):
                     for offset in offsets if scope.offset is None else {scope.offset}.intersection(offsets):
                         if offset >= committed:
-                            yield Hold((node, group, topic, queue_id, offset), since_ms, None, "pull", channel=channel)
+                            yield HeldMessage(
+                                (node, group, topic, queue_id, offset), since_ms, None, "pull", channel=channel
+                            )
             yield None
 
 
@@ -183,11 +185,11 @@ def _popped(
     table: HoldTable,
     deliveries_before: int = 0,
     changed: bool = False,
-) -> Hold:
+) -> HeldMessage:
     held = popped(key)
     # A change by the client removes the entry of the delivery, renewals by the proxy keep it.
     channel = None if held is None else held.channel_id
-    return Hold(
+    return HeldMessage(
         key,
         since_ms,
         until_ms,
@@ -214,7 +216,7 @@ def _is_in(scope: Scope, point: CheckPoint) -> bool:
     return scope.has(point.group, point.topic, point.queue_id, point.start_offset, last)
 
 
-def _kv_records(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold]:
+def _kv_records(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[HeldMessage]:
     service = broker.pop_kv_service
     cached: Iterator[PopRecord] = iter(()) if service is None else service.cached()
     for record in [*broker.pop_records.table.values(), *cached]:
@@ -226,7 +228,7 @@ def _kv_records(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Ho
         yield _popped(key, record.pop_time, record.visible_ms, popped, table="kv")
 
 
-def _ordered(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[Hold]:
+def _ordered(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[HeldMessage]:
     now_ms = broker.lifetime.now_ms
     for (topic, group, queue_id), info in list(broker.orders.batches()):
         if not scope.has(group, topic, queue_id, 0, LAST_OFFSET):

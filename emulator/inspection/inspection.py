@@ -5,23 +5,23 @@ All times are engine time in ms since the epoch.
 
 from collections.abc import Callable, Iterator
 
-from .assignments import Assignments, AssignmentView
+from .assignments import AssignmentInspection, AssignmentView
 from .broker_view import BrokerView, broker_views
 from .compacted import replaced_by
 from .configuration import KeyView, read_configuration
 from .connections import ConnectionView, read_connections
 from .engine_parts import EngineParts, Surroundings
-from .groups import Groups, GroupView
+from .groups import GroupInspection, GroupView
 from .half_messages import HalfView, read_half_message, read_half_messages
-from .holds import Hold, Holds, HoldScan
+from .holds import HeldMessage, HoldInspection, HoldScan
 from .locator import Locator
 from .locks import LockView, read_locks
 from .messages import CopyState, CopyView, MessageWithCopies
 from .past import Past
 from .places import Place
 from .polls import PollView, read_polls
-from .queues import ProgressView, Queues, QueueView
-from .receipts import Receipts, ReceiptView
+from .queues import ProgressView, QueueInspection, QueueView
+from .receipts import ReceiptInspection, ReceiptView
 from .rules import RuleView
 from .timers import TimerView, read_timers, timers_in_steps, waits_for_time
 from .topics import TopicView, read_topic, read_topics
@@ -35,12 +35,12 @@ class Inspection:
         self._parts = parts
         self._around = around
         past = Past(parts)
-        self._holds = holds = Holds(parts)
+        self._holds = holds = HoldInspection(parts)
         self._locator: Locator = Locator(parts, None if like is None else like._locator)
-        self._receipts = Receipts(parts, holds, past)
-        self._queues = Queues(parts, holds, past)
-        self._groups = Groups(parts)
-        self._assignments = Assignments(parts)
+        self._receipts = ReceiptInspection(parts, holds, past)
+        self._queues = QueueInspection(parts, holds, past)
+        self._groups = GroupInspection(parts)
+        self._assignments = AssignmentInspection(parts)
 
     # messages
 
@@ -127,7 +127,7 @@ class Inspection:
         """
         return self._receipts.scan(group)
 
-    def receipt(self, hold: Hold) -> ReceiptView | None:
+    def receipt(self, hold: HeldMessage) -> ReceiptView | None:
         """Return a message in flight that a scan has found; None if it was deleted."""
         return self._receipts.of(hold)
 

@@ -11,7 +11,7 @@ from ..pull.cold_data import ColdSuspension
 from ..topic.topic_table import PERM_READ
 from .brokers import stores_of
 from .engine_parts import EngineParts
-from .holds import Holds
+from .holds import HoldInspection
 from .past import Past
 from .scope import Scope
 
@@ -56,10 +56,10 @@ class QueueView:
     """The progress by the name of the group."""
 
 
-class Queues:
+class QueueInspection:
     """Reads the queues of a topic on all brokers."""
 
-    def __init__(self, parts: EngineParts, holds: Holds, past: Past) -> None:
+    def __init__(self, parts: EngineParts, holds: HoldInspection, past: Past) -> None:
         self._parts = parts
         self._holds = holds
         self._past = past

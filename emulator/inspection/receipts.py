@@ -8,7 +8,7 @@ from ..kernel.value_class import frozen_view
 from ..message import stored_record as records
 from .brokers import stores_of
 from .engine_parts import EngineParts
-from .holds import Hold, Holds, HoldScan, HoldTable
+from .holds import HeldMessage, HoldInspection, HoldScan, HoldTable
 from .past import Past
 from .places import Place
 from .scope import Scope
@@ -36,10 +36,10 @@ class ReceiptView:
     """The client id of the connection; None if it is not known."""
 
 
-class Receipts:
+class ReceiptInspection:
     """Reads the messages in flight with the facts about their deliveries."""
 
-    def __init__(self, parts: EngineParts, holds: Holds, past: Past) -> None:
+    def __init__(self, parts: EngineParts, holds: HoldInspection, past: Past) -> None:
         self._parts = parts
         self._holds = holds
         self._past = past
@@ -59,7 +59,7 @@ class Receipts:
         """Return a reading of the messages in flight, see `Inspection.scan_receipts`."""
         return self._holds.scan(Scope(group))
 
-    def of(self, hold: Hold) -> ReceiptView | None:
+    def of(self, hold: HeldMessage) -> ReceiptView | None:
         """Return one message in flight, see `Inspection.receipt`."""
         broker = stores_of(self._parts.brokers).get(hold.key[0])
         return None if broker is None else self._view(broker, hold)
@@ -71,7 +71,7 @@ class Receipts:
             views = (self._view(broker, hold) for hold in self._holds.ordered(broker, group, queue))
             yield from (view for view in views if view is not None)
 
-    def _view(self, broker: Broker, hold: Hold) -> ReceiptView | None:
+    def _view(self, broker: Broker, hold: HeldMessage) -> ReceiptView | None:
         name, group, topic, queue_id, offset = hold.key
         record = broker.store.record(topic, queue_id, offset)
         queue = broker.store.queue(topic, queue_id)

@@ -66,7 +66,7 @@ def unpack_host(data: bytes) -> tuple[str, int]:
 
 
 def encode(  # noqa: PLR0913, PLR0917 - the fields of a record, once per message; keywords would cost time
-    form: "Form",
+    form: "RecordLayout",
     queue_id: int,
     flag: int,
     queue_offset: int,
@@ -164,7 +164,7 @@ def encoded_size(born_host: bytes, store_host: bytes, topic: bytes, body_length:
     return form_of(topic, len(born_host), len(store_host)).empty_size + body_length + property_length
 
 
-class Form(NamedTuple):
+class RecordLayout(NamedTuple):
     """The parts of a record that depend only on its topic and on the lengths of its two hosts."""
 
     pack: Callable[..., bytes]
@@ -203,7 +203,7 @@ def is_readable(record: bytes) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def form_of(topic: bytes, born_host_length: int, store_host_length: int) -> Form:
+def form_of(topic: bytes, born_host_length: int, store_host_length: int) -> RecordLayout:
     """Return the form of records of a topic, from the lengths of their packed hosts."""
     born_v6, store_v6 = born_host_length == 20, store_host_length == 20
     v2 = len(topic) > 127
@@ -211,11 +211,11 @@ def form_of(topic: bytes, born_host_length: int, store_host_length: int) -> Form
     topic_with_length = (_SHORT.pack(len(topic)) if v2 else bytes((len(topic),))) + topic
     host_bits = (SYS_BORN_HOST_V6 if born_v6 else 0) | (SYS_STORE_HOST_V6 if store_v6 else 0)
     empty_size = head.size + len(topic_with_length) + _SHORT.size
-    return Form(head.pack, empty_size, MAGIC_V2 if v2 else MAGIC_V1, host_bits, topic_with_length)
+    return RecordLayout(head.pack, empty_size, MAGIC_V2 if v2 else MAGIC_V1, host_bits, topic_with_length)
 
 
 @lru_cache(maxsize=4096)
-def form_of_topic(topic: str, born_host_length: int, store_host_length: int) -> Form:
+def form_of_topic(topic: str, born_host_length: int, store_host_length: int) -> RecordLayout:
     """Return the form of records of a topic. Raises ValueError if its name is too long to be stored."""
     encoded = topic.encode()
     if len(encoded) > (RETRY_TOPIC_MAX_LENGTH if is_retry(topic) else TOPIC_MAX_LENGTH):

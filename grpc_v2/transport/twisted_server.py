@@ -19,7 +19,7 @@ from twisted.internet.tcp import Connection as TcpConnection
 from twisted.python.failure import Failure
 from zope.interface import implementer
 
-from .grpc.call import ConnectionFacts
+from .grpc.call import ConnectionAttributes
 from .grpc.deadlines import Deadlines
 from .grpc.method import GrpcMethod
 from .grpc.refused_calls import CallContext, OnRefused, RefusedCall, ignore_refused
@@ -110,7 +110,7 @@ class GrpcServerProtocol(protocol.Protocol):
         if ITCPTransport.providedBy(transport):
             transport.setTcpNoDelay(True)
         factory = self.factory
-        self._facts = ConnectionFacts(
+        self._facts = ConnectionAttributes(
             _host_and_port(transport.getPeer()), _host_and_port(transport.getHost()), secure, control=self
         )
         context = CallContext(self._facts, factory.limits, factory.log, factory.report_refused)
@@ -398,7 +398,7 @@ class GrpcServerFactory(protocol.Factory):
         self._finish_shutdown()
         return stopped
 
-    def report_refused(self, facts: ConnectionFacts, refused: RefusedCall) -> None:
+    def report_refused(self, facts: ConnectionAttributes, refused: RefusedCall) -> None:
         """Report a call that ends without a response of its handler."""
         self.on_refused(facts, refused)
 

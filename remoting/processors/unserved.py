@@ -16,7 +16,7 @@ from ..request.request_table import Role
 from ..request.required_rights import Rights, no_rights, on_cluster, on_fields
 
 
-class Reason(Enum):
+class UnservedReason(Enum):
     """The reason why a code has no processor: its words on the coverage page, and a sentence."""
 
     NO_HANDLER = "no handler, as in upstream", "upstream defines the code, but no handler for it"
@@ -43,15 +43,15 @@ class UnservedCode:
     """One request code without a processor. `role` is the node that it is for."""
 
     code: RequestCode
-    reason: Reason
+    reason: UnservedReason
     rights: Rights = no_rights
     role: Role = Role.BROKER
 
 
-_NO_HANDLER = Reason.NO_HANDLER
-_OTHER_PROGRAM = Reason.OTHER_PROGRAM
-_TO_CLIENTS = Reason.TO_CLIENTS
-_BETWEEN_SERVERS = Reason.BETWEEN_SERVERS
+_NO_HANDLER = UnservedReason.NO_HANDLER
+_OTHER_PROGRAM = UnservedReason.OTHER_PROGRAM
+_TO_CLIENTS = UnservedReason.TO_CLIENTS
+_BETWEEN_SERVERS = UnservedReason.BETWEEN_SERVERS
 _NAME_SERVER = Role.NAME_SERVER
 _UPDATE_CLUSTER = on_fields(Action.UPDATE, fields="clusterName", or_cluster=True)
 _GET_CLUSTER = on_fields(Action.GET, fields="clusterName", or_cluster=True)
@@ -120,6 +120,6 @@ UNSERVED: Mapping[int, UnservedCode] = by_code(_DECLARED)
 """The declaration of each code without a processor."""
 
 
-def codes_with(*reasons: Reason) -> tuple[RequestCode, ...]:
+def codes_with(*reasons: UnservedReason) -> tuple[RequestCode, ...]:
     """Return the codes without a processor for one of these reasons, in the order of their declaration."""
     return tuple(each.code for each in UNSERVED.values() if each.reason in reasons)

@@ -25,7 +25,7 @@ from rocketmq_testkit.emulator.stats.broker_stats import CLOSED, CONNECTED
 from rocketmq_testkit.emulator.stats.response_counts import ResponseCounts
 
 from ..processors import NAME_SERVER_CODES, PROCESSORS, RIGHTS
-from ..processors.unserved import UNSERVED, Reason
+from ..processors.unserved import UNSERVED, UnservedReason
 from ..request import authorization
 from ..request.call import BrokerAddress, EventCall, RemotingCall, Responses
 from ..request.request_code import RequestCode
@@ -114,7 +114,7 @@ class RemotingDispatcher:
         self._not_yet_emulated = {
             int(code): code.name
             for code in RequestCode
-            if (code not in UNSERVED or UNSERVED[code].reason is Reason.BETWEEN_SERVERS)
+            if (code not in UNSERVED or UNSERVED[code].reason is UnservedReason.BETWEEN_SERVERS)
             and code not in self._served
             and nodes[Role.NAME_SERVER if code in NAME_SERVER_CODES else Role.BROKER] is not None
         }

@@ -6,7 +6,7 @@ Frames that are sent while received bytes are handled are collected and written 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from rocketmq_testkit.emulator.gate.effects import CloseConnection, Effect, ServerRequest
+from rocketmq_testkit.emulator.gate.effects import CloseExpiredConnection, Effect, ServerRequest
 
 from ..request import broker_requests
 
@@ -92,7 +92,7 @@ class RemotingChannel:
         """Send an effect as a request of the broker, or close the connection. A no-op if the connection is closed."""
         if not self.active:
             return
-        if isinstance(effect, CloseConnection):
+        if isinstance(effect, CloseExpiredConnection):
             self.close()
             return
         opaque = self._counters.next_opaque()

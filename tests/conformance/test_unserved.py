@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from rocketmq_testkit.conformance.outcomes.not_compared import NOT_COMPARED, UNSUPPORTED_CODES, rows
-from rocketmq_testkit.remoting.processors.unserved import Reason, codes_with
+from rocketmq_testkit.remoting.processors.unserved import UnservedReason, codes_with
 from rocketmq_testkit.remoting.request.broker_requests import CODE_OF_EFFECT
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.request_code_page import served_codes
@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
 def test_every_request_code_that_is_not_served_is_listed_once_with_a_reason() -> None:
     """Every request code that is not served is listed once with its reason; served codes are not listed."""
     listed = Counter(code for codes in UNSUPPORTED_CODES for code in codes)
-    elsewhere = codes_with(Reason.NO_HANDLER, Reason.OTHER_PROGRAM)
+    elsewhere = codes_with(UnservedReason.NO_HANDLER, UnservedReason.OTHER_PROGRAM)
     here = {*served_codes(), *CODE_OF_EFFECT.values(), *elsewhere}
     assert sorted(listed.elements()) == sorted(code for code in RequestCode if code not in here)
 

@@ -17,7 +17,7 @@ from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo
 from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, OffsetResult
 from rocketmq_testkit.emulator.operations.send import EndTransaction
 from rocketmq_testkit.remoting.processors import NAME_SERVER_CODES, PROCESSORS, RIGHTS
-from rocketmq_testkit.remoting.processors.unserved import UNSERVED, Reason, by_code, codes_with
+from rocketmq_testkit.remoting.processors.unserved import UNSERVED, UnservedReason, by_code, codes_with
 from rocketmq_testkit.remoting.request.broker_requests import CODE_OF_EFFECT
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.request.request_table import NoHeader, RequestTable, Role, join
@@ -124,7 +124,7 @@ def test_a_journal_entry_has_the_request_code_name_and_the_channel_id() -> None:
 
 
 @pytest.mark.parametrize(
-    "code", [9999, 0, -5, 3442, *sorted(map(int, codes_with(Reason.NO_HANDLER, Reason.OTHER_PROGRAM)))]
+    "code", [9999, 0, -5, 3442, *sorted(map(int, codes_with(UnservedReason.NO_HANDLER, UnservedReason.OTHER_PROGRAM)))]
 )
 def test_an_unknown_request_code_returns_upstreams_remark(code: int) -> None:
     """An unknown request code returns code 3 and a remark that begins with a blank. Nothing is logged."""
@@ -341,7 +341,7 @@ def test_a_processor_cannot_be_declared_without_rights() -> None:
 
 def test_each_code_to_clients_is_sent_for_an_effect_of_the_engine() -> None:
     """The codes declared `TO_CLIENTS` are exactly the codes of effects of the engine that no processor serves."""
-    assert set(codes_with(Reason.TO_CLIENTS)) == set(CODE_OF_EFFECT.values()) - set(PROCESSORS)
+    assert set(codes_with(UnservedReason.TO_CLIENTS)) == set(CODE_OF_EFFECT.values()) - set(PROCESSORS)
 
 
 def test_name_server_codes_are_those_declared_with_that_role() -> None:

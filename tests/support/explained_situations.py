@@ -17,12 +17,12 @@ from rocketmq_testkit.emulator.history.deleted_groups import DeletedGroups, Grou
 from rocketmq_testkit.emulator.history.events import (
     BrokerEvent,
     BrokerEventKind,
-    Firing,
     LostMessage,
     MoveKind,
     OffsetMove,
     RecordedEvent,
     RefusedRequest,
+    RuleFiring,
     Trim,
     TrimReason,
 )
@@ -218,7 +218,9 @@ SITUATIONS: dict[Reason, Situation] = {
     Reason.SEND_LOST_BY_FAULT: missing(
         FakeHistory(
             fired=[
-                Firing(NOON_MS, "lossy", "SendMessage", f"channel of {P1}", effect="drop_request", message_ids=("ID1",))
+                RuleFiring(
+                    NOON_MS, "lossy", "SendMessage", f"channel of {P1}", effect="drop_request", message_ids=("ID1",)
+                )
             ]
         )
     ),
@@ -332,7 +334,7 @@ SITUATIONS: dict[Reason, Situation] = {
         held=[receipt()],
         past=FakeHistory(
             fired=[
-                Firing(
+                RuleFiring(
                     NOON_MS + 30_000,
                     "lossy",
                     "PopMessage",
@@ -468,7 +470,7 @@ SECOND: dict[str, Situation] = {
         4,
         past=FakeHistory(
             fired=[
-                Firing(
+                RuleFiring(
                     NOON_MS + 1_000,
                     "lossy",
                     "PullMessage",

@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.faults.criteria import CRITERIA, Criteria
 from rocketmq_testkit.emulator.faults.fault import Fault
 from rocketmq_testkit.emulator.faults.kinds.requests import Throttle
 from rocketmq_testkit.emulator.faults.occurrence import OCCURRENCE, Occurrence
-from rocketmq_testkit.emulator.faults.rule import Rule, RuleSpec
+from rocketmq_testkit.emulator.faults.rule import RuleSpec, RunningRule
 from rocketmq_testkit.emulator.world import EngineWorld
 from rocketmq_testkit.fixtures.faults.running_rules import RunningRules
 
@@ -31,11 +31,11 @@ class Rules:
     def __init__(self, engine: Engine) -> None:
         self.plan = RunningRules(engine, EngineWorld(engine)).plan
 
-    def add(self, fault: Fault, **options: Any) -> Rule:
+    def add(self, fault: Fault, **options: Any) -> RunningRule:
         """Add a rule."""
         (rule,) = self.plan.add([rule_spec(fault, **options)])
         return rule
 
-    def remove(self, rule: Rule) -> None:
+    def remove(self, rule: RunningRule) -> None:
         """Remove a rule."""
         self.plan.remove(rule.name)

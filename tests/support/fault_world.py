@@ -13,7 +13,7 @@ from rocketmq_testkit.emulator.faults.criteria import CRITERIA, Criteria
 from rocketmq_testkit.emulator.faults.fault import Fault
 from rocketmq_testkit.emulator.faults.occurrence import Occurrence
 from rocketmq_testkit.emulator.faults.plan import FaultPlan
-from rocketmq_testkit.emulator.faults.rule import Rule, RuleSpec
+from rocketmq_testkit.emulator.faults.rule import RuleSpec, RunningRule
 from rocketmq_testkit.emulator.snapshot.durable_state import EngineState
 from rocketmq_testkit.emulator.world import EngineWorld
 from rocketmq_testkit.fixtures.faults.running_rules import RunningRules
@@ -28,7 +28,7 @@ class FaultWorld(World):
         self.plan: FaultPlan = RunningRules(engine, EngineWorld(engine)).plan
         self._ports = iter(range(50001, 60000))
 
-    def add(self, fault: Fault, **options: Any) -> Rule:
+    def add(self, fault: Fault, **options: Any) -> RunningRule:
         """Add a rule."""
         criteria = {name: value for name, value in options.items() if name in CRITERIA}
         occurrence = {name: value for name, value in options.items() if name not in CRITERIA}

@@ -10,7 +10,7 @@ from typing import Any
 
 from rocketmq_testkit.emulator.gate.call import GRPC_CHANNEL, is_through_proxy
 from rocketmq_testkit.emulator.history.deleted_groups import DeletedGroups
-from rocketmq_testkit.emulator.history.events import BrokerEvent, Firing, LostMessage, RecordedEvent, RefusedRequest
+from rocketmq_testkit.emulator.history.events import BrokerEvent, LostMessage, RecordedEvent, RefusedRequest, RuleFiring
 from rocketmq_testkit.emulator.history.seen_clients import SeenClients
 from rocketmq_testkit.emulator.inspection.connections import ConnectionView
 from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
@@ -35,7 +35,7 @@ class PreparedHistory:
     deliveries: dict[tuple[str, str, int, int], list[RecordedEvent]] = field(default_factory=dict)
     since_ms: int | None = None
     refusals: list[RefusedRequest] = field(default_factory=list)
-    fired: list[Firing] = field(default_factory=list)
+    fired: list[RuleFiring] = field(default_factory=list)
     _: KW_ONLY
     lost_messages: list[LostMessage] = field(default_factory=list)
     states: dict[str, list[BrokerEvent]] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class PreparedHistory:
     def refused(self, topic: str | None = None, group: str | None = None) -> Sequence[RefusedRequest]:
         return [each for each in self.refusals if topic in (None, each.topic) and group in (None, each.group)]
 
-    def firings(self) -> Sequence[Firing]:
+    def firings(self) -> Sequence[RuleFiring]:
         return self.fired
 
     def lost(self) -> Sequence[LostMessage]:

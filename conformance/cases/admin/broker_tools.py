@@ -1,6 +1,6 @@
 """Requests of administrators' tools that do not concern topics, groups or messages."""
 
-from rocketmq_testkit.remoting.processors.unserved import Reason, codes_with
+from rocketmq_testkit.remoting.processors.unserved import UnservedReason, codes_with
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
@@ -11,7 +11,7 @@ from ...context.remoting import RemotingContext
 @remoting_case("NettyRemotingAbstract.processRequestCommand")
 def controller_and_container_request_codes_are_unsupported(t: RemotingContext) -> None:
     """Brokers and name servers do not support the request codes of controllers and broker containers."""
-    for code in sorted(codes_with(Reason.OTHER_PROGRAM)):
+    for code in sorted(codes_with(UnservedReason.OTHER_PROGRAM)):
         t.note(f"broker, {code:d}", t.request(code, {}), 3)
         t.note(f"name server, {code:d}", t.request(code, {}, to=t.namesrv), 3)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...gate.call import Outcome
 from ..errors import FaultError, shown
-from ..events import Firing, PushEvent, RequestEvent, ResponseEvent
+from ..events import FiringContext, PushEvent, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
 from ..parameters import PositiveDurationCheck, parameter
 from ..phase import Phase
@@ -68,7 +68,7 @@ class CallFunction(Fault):
         self._call(event.firing, event.push, event.node)
         return True
 
-    def _call(self, firing: Firing, action: Callable[[], None], node: Any) -> None:
+    def _call(self, firing: FiringContext, action: Callable[[], None], node: Any) -> None:
         firing.hold_for_call(self.function, ms_of(self.timeout), action, node)
 
 

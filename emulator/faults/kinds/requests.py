@@ -6,7 +6,7 @@ from copy import copy
 from ...gate.gate import Request
 from ...operations.send import SendMessage, SendReplyMessage
 from ..delay import DURATION_ABOUT, ONE_JITTER, Delay, SpreadCheck, distributed, varied_by
-from ..events import Firing, PushEvent, RequestEvent
+from ..events import FiringContext, PushEvent, RequestEvent
 from ..fault import Fault, kind
 from ..parameters import Code, Number, OneOf, Optional, Text, Whole, parameter
 from ..phase import Phase
@@ -128,7 +128,7 @@ class Throttle(Fault):
             event.call.refuse(firing.codes.number(event.call.protocol, self.code), self.remark)
         return True
 
-    def _wait_ms(self, firing: Firing) -> float:
+    def _wait_ms(self, firing: FiringContext) -> float:
         """Take a token, and return the time (ms) until it exists. A bucket of `burst` tokens fills at the rate."""
         now_ms, state = firing.scheduler.now_ms, firing.state
         interval_ms = 1000 / self.per_second

@@ -9,7 +9,7 @@ from ...kernel.nearest_name import nearest_of
 from ..client_call import Response
 from ..delay import DURATION_ABOUT, ONE_JITTER, Delay, SpreadCheck, distributed, varied_by
 from ..errors import FaultError, shown
-from ..events import Firing, RequestEvent, ResponseEvent
+from ..events import FiringContext, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
 from ..parameters import Code, DurationCheck, Number, Optional, Text, Whole, given, parameter
 from ..phase import Phase
@@ -109,7 +109,7 @@ class DelayResponse(Delay, Fault):
         """Send the response later."""
         return event.intercept(partial(self._send_later, event.firing))
 
-    def _send_later(self, firing: Firing, response: Response) -> None:
+    def _send_later(self, firing: FiringContext, response: Response) -> None:
         delay_ms = self.draw_ms(firing.chance)
         if self.bytes_per_second is None:
             firing.hold(delay_ms, response.send)
@@ -196,7 +196,7 @@ class ReorderResponses(Fault):
         """Hold this response back, or send it before the one that is held back."""
         return event.intercept(partial(self._hold_or_send, event.firing, event.call.channel.channel_id))
 
-    def _hold_or_send(self, firing: Firing, channel_id: str, response: Response) -> None:
+    def _hold_or_send(self, firing: FiringContext, channel_id: str, response: Response) -> None:
         """Hold a response back; if one of the connection is held back already, send this one and then that."""
         held = firing.state.pop(channel_id, None)
         if held is not None:

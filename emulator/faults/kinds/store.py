@@ -15,7 +15,7 @@ from ...operations.consume import ChangeInvisibleTime
 from ...operations.send import EndTransaction, RecallMessage, SendMessage, SendMessageBack, SendResult
 from ..client_call import Response
 from ..errors import FaultError, shown
-from ..events import Firing, RequestEvent, ResponseEvent
+from ..events import FiringContext, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
 from ..parameters import OneOf, PositiveDurationCheck, parameter
 from ..phase import Phase
@@ -113,7 +113,7 @@ def _waits_for_none(operation: SendMessage) -> bool:
     return operation.properties.get(WAIT) == "false"
 
 
-def _send_later(firing: Firing, delay_ms: int, response: Response) -> None:
+def _send_later(firing: FiringContext, delay_ms: int, response: Response) -> None:
     firing.later(delay_ms, response.send)
 
 

@@ -12,7 +12,7 @@ from .aborts import ABORTS, ENDS_CALL, Abort, AbortTarget
 from .metadata import Metadata, decode_binary
 from .response_headers import OK_TRAILERS, RESPONSE_HEADERS, response_headers, trailers, trailers_only
 
-__all__ = ["Abort", "ConnectionFacts", "ServerCall"]
+__all__ = ["Abort", "ConnectionAttributes", "ServerCall"]
 
 
 class ConnectionControl(Protocol):
@@ -51,7 +51,7 @@ class ConnectionControl(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectionFacts:
+class ConnectionAttributes:
     """Facts about a connection: the (host, port) of both ends, and True if it uses TLS.
 
     `control` changes the connection; it is None for a call in memory, which has no socket.
@@ -85,7 +85,9 @@ class ServerCall:
         "opened",
     )
 
-    def __init__(self, stream: Http2Stream, head: RequestHead, facts: ConnectionFacts, deadline_ms: int | None) -> None:
+    def __init__(
+        self, stream: Http2Stream, head: RequestHead, facts: ConnectionAttributes, deadline_ms: int | None
+    ) -> None:
         self._stream = stream
         self._head = head
         self._facts = facts

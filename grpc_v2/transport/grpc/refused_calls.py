@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..http2.limits import Limits
 from ..http2.request_head import RequestHead
-from .call import ConnectionFacts
+from .call import ConnectionAttributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,10 @@ class RefusedCall:
     text: str
 
 
-OnRefused = Callable[[ConnectionFacts, RefusedCall], None]
+OnRefused = Callable[[ConnectionAttributes, RefusedCall], None]
 
 
-def ignore_refused(_facts: ConnectionFacts, _refused: RefusedCall) -> None:
+def ignore_refused(_facts: ConnectionAttributes, _refused: RefusedCall) -> None:
     """Ignore rejected calls."""
 
 
@@ -34,7 +34,7 @@ def ignore_refused(_facts: ConnectionFacts, _refused: RefusedCall) -> None:
 class CallContext:
     """The values that all calls of one connection share. `log` takes one line, or a line followed by a traceback."""
 
-    facts: ConnectionFacts
+    facts: ConnectionAttributes
     limits: Limits
     log: Callable[[str], None]
     on_refused: OnRefused = ignore_refused

@@ -6,7 +6,7 @@ import pytest
 from explained_sdks import Scene
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.drivers.process import Driver, DriverError
-from rocketmq_testkit.emulator.explanation.facts import Action
+from rocketmq_testkit.emulator.explanation.facts import ChangeAction
 from rocketmq_testkit.fixtures import Reason
 from sdks import ALL, PUSH
 
@@ -145,7 +145,7 @@ def test_after_the_duration_no_acknowledgement_is_proposed(scene: Scene) -> None
     scene.emulator.run_on_loop(lambda host: host.real_time.jump(10_001))
     found = scene.explain(message, Reason.IN_FLIGHT)  # until the next scan of the broker
     assert "its invisible duration ended at " in str(found)
-    assert [change.action for change in found.changes] == [Action.WAIT]
+    assert [change.action for change in found.changes] == [ChangeAction.WAIT]
 
 
 def test_a_dead_letter_of_a_grpc_consumer_had_as_many_retries_as_the_group_allows(scene: Scene) -> None:

@@ -1,7 +1,7 @@
 """Idle consumers: why a group or a client of the Java SDK receives nothing at this moment."""
 
 from explained_sdks import Scene
-from rocketmq_testkit.emulator.explanation.facts import Action
+from rocketmq_testkit.emulator.explanation.facts import ChangeAction
 from rocketmq_testkit.fixtures import Reason
 from suspended import suspended
 
@@ -123,4 +123,4 @@ def test_messages_of_a_client_that_left_are_named(scene: Scene) -> None:
     assert f"{client}, which is no member any more, has 1 message in flight until " in str(found)
     verdict = scene.explain(message, Reason.IN_FLIGHT)
     assert "which is not connected any more" in str(verdict)
-    assert [change.action for change in verdict.changes] == [Action.ADVANCE]
+    assert [change.action for change in verdict.changes] == [ChangeAction.ADVANCE]

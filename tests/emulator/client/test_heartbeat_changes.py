@@ -3,7 +3,7 @@
 import pytest
 from engine_world import World, make_world
 from rocketmq_testkit.emulator.engine import DirectChannel
-from rocketmq_testkit.emulator.gate.effects import CloseConnection, NotifyConsumerIdsChanged
+from rocketmq_testkit.emulator.gate.effects import CloseExpiredConnection, NotifyConsumerIdsChanged
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.clients import (
     ConsumerData,
@@ -105,7 +105,7 @@ def test_the_connection_of_a_silent_client_is_closed() -> None:
     for _ in range(13):
         world.engine.submit(world.broker, Heartbeat("alive", ["P"], []), alive)
         world.advance(10_000)
-    assert silent.effects == [CloseConnection()]
+    assert silent.effects == [CloseExpiredConnection()]
     assert alive.effects == []
 
 

@@ -11,7 +11,7 @@ from rocketmq_testkit.emulator.explanation.explanation import IdleExplanation
 from rocketmq_testkit.emulator.explanation.idle_clause import queues_text
 from rocketmq_testkit.emulator.explanation.idle_consumer import IdleConsumers
 from rocketmq_testkit.emulator.explanation.scene import Scene
-from rocketmq_testkit.emulator.history.events import BrokerEvent, BrokerEventKind, Firing, RefusedRequest
+from rocketmq_testkit.emulator.history.events import BrokerEvent, BrokerEventKind, RefusedRequest, RuleFiring
 from rocketmq_testkit.emulator.inspection.assignments import AssignmentView
 from rocketmq_testkit.emulator.inspection.broker_view import BrokerView
 from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
@@ -320,7 +320,7 @@ def test_master_that_does_not_serve_the_group_is_named(broker: BrokerView, expec
 
 def test_a_rule_that_caused_a_fault_of_a_member_is_named() -> None:
     fired = [
-        Firing(
+        RuleFiring(
             NOON_MS - 2000,
             "lost-pop",
             "PopMessage",

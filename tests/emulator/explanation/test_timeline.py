@@ -8,7 +8,7 @@ import pytest
 from prepared_past import HOST, NOON_MS, connected, copy_of, message_of, prepared_history, prepared_inspection
 from rocketmq_testkit.emulator.explanation.message_history import MessageHistory
 from rocketmq_testkit.emulator.explanation.timeline import history_of, history_of_unknown
-from rocketmq_testkit.emulator.history.events import Firing, LostMessage, RecordedEvent, RefusedRequest
+from rocketmq_testkit.emulator.history.events import LostMessage, RecordedEvent, RefusedRequest, RuleFiring
 from rocketmq_testkit.emulator.history.record_kind import RecordKind
 from rocketmq_testkit.emulator.history.seen_clients import SeenClient, SeenClients
 from rocketmq_testkit.emulator.inspection.messages import CopyState, CopyView
@@ -45,7 +45,7 @@ def test_text_has_a_head_a_line_for_each_step_and_the_trace_context() -> None:
     }
     names = {"channel of c2@10.0.0.6#18": "c2@10.0.0.6#18"}
     fired = [
-        Firing(
+        RuleFiring(
             NOON_MS + 31_050,
             "lossy-acks",
             "AckMessage",
@@ -53,7 +53,7 @@ def test_text_has_a_head_a_line_for_each_step_and_the_trace_context() -> None:
             effect="drop_request",
             message_ids=("ID1",),
         ),
-        Firing(
+        RuleFiring(
             NOON_MS + 31_060, "lossy-acks", "AckMessage", "channel of c1", effect="drop_request", message_ids=("ID2",)
         ),
     ]
@@ -294,7 +294,7 @@ def test_the_history_of_an_unstored_message_has_its_rejections_faults_and_loss()
         )
         for name in ("ID1", "ID2")
     ]
-    fired = [Firing(NOON_MS + 1, "lossy", "SendMessage", "grpc:p7", effect="drop_request", message_ids=("ID1",))]
+    fired = [RuleFiring(NOON_MS + 1, "lossy", "SendMessage", "grpc:p7", effect="drop_request", message_ids=("ID1",))]
     lost = [
         LostMessage(
             NOON_MS + 3,

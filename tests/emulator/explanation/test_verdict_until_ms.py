@@ -8,7 +8,7 @@ from engine_world import World, make_world
 from inspected import look
 from rocketmq_testkit.emulator.explanation.explain import Explainer
 from rocketmq_testkit.emulator.explanation.explanation import Explanation
-from rocketmq_testkit.emulator.explanation.facts import Action
+from rocketmq_testkit.emulator.explanation.facts import ChangeAction
 from rocketmq_testkit.emulator.explanation.reason import Reason
 from rocketmq_testkit.emulator.operations.clients import Heartbeat, LockBatchMq, MessageQueue
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
@@ -121,7 +121,7 @@ def test_verdict_changes_exactly_at_its_end(name: str) -> None:
     before = explain(world)
     assert before.reason is reason, before
     assert before.until_ms is not None
-    (change,) = [each for each in before.changes if each.action is Action.ADVANCE]
+    (change,) = [each for each in before.changes if each.action is ChangeAction.ADVANCE]
     assert change.by_ms == before.until_ms - world.now_ms
     world.advance(before.until_ms - 1 - world.now_ms)
     just_before = explain(world)

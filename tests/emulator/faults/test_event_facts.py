@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.faults.event_facts import ConnectionFacts, EventFacts
+from rocketmq_testkit.emulator.faults.event_facts import EventFacts, NewConnectionFacts
 from rocketmq_testkit.emulator.gate.effects import NotifyConsumerIdsChanged
 from rocketmq_testkit.emulator.operations.send import SendMessage
 
@@ -48,5 +48,5 @@ def test_a_push_has_the_protocol_and_the_clients_of_its_channel_and_no_sdk() -> 
 
 
 def test_a_connection_has_an_address_and_no_client() -> None:
-    facts = ConnectionFacts("grpc", "broker-a", "10.0.0.7")
+    facts = NewConnectionFacts("grpc", "broker-a", "10.0.0.7")
     assert (facts.protocol, facts.address, list(facts.clients), facts.channel_id) == ("grpc", "10.0.0.7", [], "")

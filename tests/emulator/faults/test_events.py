@@ -1,17 +1,17 @@
 """Delayed actions of a firing, such as the rest of a delayed response, and their release."""
 
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.faults.events import Firing, release
+from rocketmq_testkit.emulator.faults.events import FiringContext, release
 from rocketmq_testkit.emulator.faults.vocabulary import Codes
 from rocketmq_testkit.emulator.kernel.random_streams import RandomStream
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.world import EngineWorld
 
 
-def _firing(scheduler: Scheduler) -> Firing:
+def _firing(scheduler: Scheduler) -> FiringContext:
     """Create a firing whose scheduler has no other timers."""
     engine = Engine()
-    return Firing(
+    return FiringContext(
         rule="late",
         scheduler=scheduler,
         chance=RandomStream(1),

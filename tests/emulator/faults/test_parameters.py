@@ -9,13 +9,13 @@ from rocketmq_testkit.emulator.faults.delay import Spread, SpreadCheck
 from rocketmq_testkit.emulator.faults.errors import FaultError
 from rocketmq_testkit.emulator.faults.kinds.services import SignedDurationCheck
 from rocketmq_testkit.emulator.faults.parameters import (
-    Check,
     Code,
     DurationCheck,
     Flag,
     Number,
     OneOf,
     Optional,
+    ParameterCheck,
     PositiveDurationCheck,
     Text,
     Whole,
@@ -24,7 +24,7 @@ from rocketmq_testkit.emulator.faults.parameters import (
 from rocketmq_testkit.emulator.faults.presets.preset_parameters import BrokerNames
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 
-ACCEPTED: list[tuple[Check, list[Any]]] = [
+ACCEPTED: list[tuple[ParameterCheck, list[Any]]] = [
     (DurationCheck(), ["0ms", "500ms", "1.5s", "1h30m", " 2d "]),
     (SignedDurationCheck(), ["90s", "-90s"]),
     (SpreadCheck(), ["20ms", "20ms±10ms"]),
@@ -40,7 +40,7 @@ ACCEPTED: list[tuple[Check, list[Any]]] = [
     (BrokerNames(), [["broker-a"], ["broker-a", "broker-b:1"]]),
     (Optional(Whole(1)), [1]),
 ]
-REFUSED: list[tuple[Check, list[Any], str]] = [
+REFUSED: list[tuple[ParameterCheck, list[Any], str]] = [
     (DurationCheck(), ["", "5", "-1s", "1 hour", 5, None, True, []], "how="),
     (SignedDurationCheck(), ["", "-", "--1s", "+1s", 5], "how="),
     (SpreadCheck(), ["20ms±", "±10ms", "20ms-10ms", "1s±1s±1s", 20], ""),
@@ -57,7 +57,7 @@ REFUSED: list[tuple[Check, list[Any], str]] = [
 
 
 @pytest.mark.parametrize(("check", "values"), ACCEPTED, ids=lambda each: type(each).__name__)
-def test_an_accepted_value_is_kept_unchanged_and_the_schema_allows_it(check: Check, values: list[Any]) -> None:
+def test_an_accepted_value_is_kept_unchanged_and_the_schema_allows_it(check: ParameterCheck, values: list[Any]) -> None:
     for value in values:
         assert check.plain("how", value) == value
         assert is_valid(value, check.schema()), value
@@ -65,7 +65,7 @@ def test_an_accepted_value_is_kept_unchanged_and_the_schema_allows_it(check: Che
 
 @pytest.mark.parametrize(("check", "values", "start"), REFUSED, ids=lambda each: type(each).__name__)
 def test_a_wrong_value_is_rejected_with_one_sentence_and_by_the_schema(
-    check: Check, values: list[Any], start: str
+    check: ParameterCheck, values: list[Any], start: str
 ) -> None:
     """The sentence begins with parameter and value, and ends with a remedy."""
     for value in values:
@@ -92,7 +92,7 @@ def test_a_wrong_value_is_rejected_with_one_sentence_and_by_the_schema(
     ],
     ids=lambda each: type(each).__name__,
 )
-def test_a_python_value_is_converted_to_a_json_value(check: Check, value: Any, plain: object) -> None:
+def test_a_python_value_is_converted_to_a_json_value(check: ParameterCheck, value: Any, plain: object) -> None:
     assert check.plain("how", value) == plain
 
 

@@ -12,12 +12,12 @@ from rocketmq_testkit.emulator.faults.kinds.requests import DropPush
 from rocketmq_testkit.emulator.faults.kinds.responses import DropResponse
 from rocketmq_testkit.emulator.faults.kinds.services import StopRevive
 from rocketmq_testkit.emulator.faults.phase import Phase
-from rocketmq_testkit.emulator.faults.rule import EVENTS_MAX, Rule, RuleEvent
+from rocketmq_testkit.emulator.faults.rule import EVENTS_MAX, RuleEvent, RunningRule
 from rocketmq_testkit.emulator.kernel.random_streams import RandomStream
 
 
-def _rule(fault: Fault, **options: Any) -> Rule:
-    return Rule(name="r", spec=rule_spec(fault, **options), added_ms=10_000, chance=RandomStream(1))
+def _rule(fault: Fault, **options: Any) -> RunningRule:
+    return RunningRule(name="r", spec=rule_spec(fault, **options), added_ms=10_000, chance=RandomStream(1))
 
 
 @pytest.mark.parametrize(

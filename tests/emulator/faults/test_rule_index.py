@@ -5,16 +5,16 @@ from typing import Any
 from fault_rules import WATCH, rule_spec
 from rocketmq_testkit.emulator.faults.kinds.cluster import Partition
 from rocketmq_testkit.emulator.faults.phase import Phase
-from rocketmq_testkit.emulator.faults.rule import Rule
+from rocketmq_testkit.emulator.faults.rule import RunningRule
 from rocketmq_testkit.emulator.faults.rule_index import RuleIndex
 from rocketmq_testkit.emulator.kernel.random_streams import RandomStream
 from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.emulator.operations.send import SendMessage
 
 
-def _rule(number: int, fault: object = WATCH) -> Rule:
+def _rule(number: int, fault: object = WATCH) -> RunningRule:
     spec = rule_spec(fault)  # type: ignore[arg-type]  # a fault
-    return Rule(name=f"r{number}", spec=spec, added_ms=0, chance=RandomStream(1), number=number)
+    return RunningRule(name=f"r{number}", spec=spec, added_ms=0, chance=RandomStream(1), number=number)
 
 
 def _names(index: RuleIndex, phase: Phase, kind: type | None) -> list[str]:

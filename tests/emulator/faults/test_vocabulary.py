@@ -7,7 +7,7 @@ from fault_rules import WATCH, Rules, rule_spec
 from protocol_clients import protocol_client
 from rocketmq_testkit.emulator.faults.errors import FaultError
 from rocketmq_testkit.emulator.faults.kinds.responses import DropResponse, Respond
-from rocketmq_testkit.emulator.faults.rule import Rule
+from rocketmq_testkit.emulator.faults.rule import RunningRule
 from rocketmq_testkit.fixtures.faults.vocabulary import vocabulary
 
 
@@ -64,7 +64,7 @@ PROTOCOLS = [
 @pytest.mark.parametrize(("fault", "options", "protocols"), PROTOCOLS)
 def test_a_rule_acts_in_the_protocols_that_have_its_code(fault: object, options: dict, protocols: set[str]) -> None:  # type: ignore[type-arg]
     """A code that only one protocol has limits the rule to it."""
-    rule: Rule = Rules(protocol_client("remoting").engine).add(fault, **options)  # type: ignore[arg-type]
+    rule: RunningRule = Rules(protocol_client("remoting").engine).add(fault, **options)  # type: ignore[arg-type]
     assert rule.protocols == protocols
 
 

@@ -11,7 +11,7 @@ import pytest
 from engine_world import START_MS, World, make_world
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine, raise_bug
 from rocketmq_testkit.emulator.gate.call import Call, Channel, Node, Outcome
-from rocketmq_testkit.emulator.gate.effects import CloseConnection, NotifyConsumerIdsChanged
+from rocketmq_testkit.emulator.gate.effects import CloseExpiredConnection, NotifyConsumerIdsChanged
 from rocketmq_testkit.emulator.gate.gate import Gate, GateListeners
 from rocketmq_testkit.emulator.gate.journal import Journal
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -184,7 +184,7 @@ class Follower:
         }
         followed = {GetTopicConfig: self.outcome, PullMessage: self.outcome}
         listeners = GateListeners(
-            outcomes=followed, refusals={GetTopicConfig: self.refusal}, effects={CloseConnection: self.effect}
+            outcomes=followed, refusals={GetTopicConfig: self.refusal}, effects={CloseExpiredConnection: self.effect}
         )
         self.gate = Gate(Scheduler(START_MS), Journal(100, 1_000_000), raise_bug, listeners=listeners)
 
@@ -229,7 +229,7 @@ def test_listeners_get_refusals_and_effects_of_their_classes() -> None:
     node.gate.refuse(node, DirectCall(node.channel), PullMessage("G", "T", 0, 0, 1, 2, 0, 1_000), busy)
     node.gate.submit(node, DirectCall(node.channel), GetRouteInfo("A"))
     assert len(node.seen) == 1
-    node.gate.push(node, node.channel, CloseConnection())
-    assert node.seen[1:] == [("effect", CloseConnection())]
+    node.gate.push(node, node.channel, CloseExpiredConnection())
+    assert node.seen[1:] == [("effect", CloseExpiredConnection())]
     node.gate.push(node, node.channel, NotifyConsumerIdsChanged("G"))
     assert len(node.seen) == 2

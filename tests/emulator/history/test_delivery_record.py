@@ -13,8 +13,8 @@ from rocketmq_testkit.emulator.history.delivery_record import (
     HOLD_MAX,
     NO_HOLD,
     RECORD_BYTES,
+    DeliveryEntry,
     DeliveryRecord,
-    Record,
 )
 from rocketmq_testkit.emulator.history.record_keys import KEYS_MAX, RecordKeys
 from rocketmq_testkit.emulator.history.record_kind import RecordKind
@@ -27,7 +27,7 @@ def a_record(max_entries: int = 65_536) -> DeliveryRecord:
     return DeliveryRecord(max_entries, RecordKeys())
 
 
-def places(found: Iterable[Record]) -> list[tuple[int, int, int]]:
+def places(found: Iterable[DeliveryEntry]) -> list[tuple[int, int, int]]:
     """Return (time, first offset, number of messages) of records."""
     return [(each.at_ms, each.first, each.length) for each in found]
 
@@ -54,7 +54,7 @@ def test_a_record_keeps_the_extremes_of_its_fields(hold_ms: int) -> None:
     record = a_record()
     record.append(RecordKind.POPPED, 2**63 - 1, QUEUE, LINK, 2**62, 0xFFFF, hold_ms, 3)
     (found,) = record.of(QUEUE, 2**62 + 0xFFFE)
-    assert found == Record(
+    assert found == DeliveryEntry(
         2**63 - 1, 2**62, 0, 0, None if hold_ms == NO_HOLD else hold_ms, 0xFFFF, RecordKind.POPPED, 3
     )
 

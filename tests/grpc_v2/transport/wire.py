@@ -8,7 +8,7 @@ from typing import Any
 
 from hpack import Decoder, Encoder
 from rocketmq_testkit.grpc_v2.transport import GrpcMethod, Limits, MethodKind, ServerCall
-from rocketmq_testkit.grpc_v2.transport.grpc.call import ConnectionFacts
+from rocketmq_testkit.grpc_v2.transport.grpc.call import ConnectionAttributes
 from rocketmq_testkit.grpc_v2.transport.grpc.deadlines import Deadlines
 from rocketmq_testkit.grpc_v2.transport.grpc.refused_calls import CallContext, RefusedCall
 from rocketmq_testkit.grpc_v2.transport.grpc.session import GrpcSession
@@ -16,7 +16,7 @@ from rocketmq_testkit.grpc_v2.transport.http2 import frames as f
 from rocketmq_testkit.grpc_v2.transport.http2.connection import Http2Connection
 from rocketmq_testkit.grpc_v2.transport.http2.settings import encode_settings
 
-FACTS = ConnectionFacts(("192.0.2.1", 40_000), ("192.0.2.2", 8_081), False)
+FACTS = ConnectionAttributes(("192.0.2.1", 40_000), ("192.0.2.2", 8_081), False)
 ECHO = "/test.Echo/Unary"
 
 

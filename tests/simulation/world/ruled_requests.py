@@ -27,7 +27,7 @@ from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.faults.given_fault import rule_of
-from rocketmq_testkit.emulator.faults.rule import Rule
+from rocketmq_testkit.emulator.faults.rule import RunningRule
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.emulator.world import EngineWorld
 from rocketmq_testkit.fixtures.faults.running_rules import RunningRules
@@ -121,7 +121,7 @@ class RuledRequests:
         self._cursors = dict.fromkeys(range(QUEUES), 0)
         self._taken: list[Taken] = []
         self.book = RuledMessages(self.broker, TOPIC, QUEUES)
-        self.all_rules: list[Rule] = []
+        self.all_rules: list[RunningRule] = []
 
     def _log(self, line: str) -> None:
         raise Violation(f"the server reports a bug: {line}")
