@@ -15,7 +15,7 @@ from collections.abc import Callable
 import h11
 from rocketmq_testkit.fixtures.control.http.problems import HttpProblem
 from rocketmq_testkit.fixtures.control.http.request import RequestReader
-from rocketmq_testkit.fixtures.control.http.response import Response
+from rocketmq_testkit.fixtures.control.http.response import HttpResponse
 
 ROUNDS, REQUESTS, STARTS = 7, 2_000, 25
 LOADED = "import asyncio, collections, dataclasses, enum, json, re, typing"
@@ -40,7 +40,7 @@ MALFORMED = {
     "two hosts": b"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n",
     "a blank in a name": b"GET / HTTP/1.1\r\nHost: x\r\nX : a\r\n\r\n",
 }
-RESPONSE = Response(200, b'{"topics": []}\n')
+RESPONSE = HttpResponse(200, b'{"topics": []}\n')
 
 
 def of_this_project(data: bytes, requests: int) -> None:

@@ -20,12 +20,11 @@ ROOT = Path(__file__).resolve().parents[2]
 OPENAPI = ROOT / "docs" / "openapi.json"
 JOURNAL = ROOT / "fixtures" / "journal" / "journal-v2.schema.json"
 RENAMED: Mapping[str, str] = {
-    "Broker": "BrokerInfo",
+    "ListedBroker": "BrokerInfo",
     "Fork": "ForkInfo",
     "Group": "GroupState",
     "Keys": "Configuration",
     "KeptSnapshot": "Snapshot",
-    "Line": "JournalLine",
     "Lines": "JournalPage",
     "MessagePlace": "Place",
     "Queue": "QueueOffsets",

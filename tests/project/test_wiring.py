@@ -27,6 +27,7 @@ VALUE_DECORATORS = frozenset({"dataclass", "value", "frozen_value", "frozen_view
 """Decorators of classes whose objects are data."""
 VALUE_BASES = frozenset({"NamedTuple", "TypedDict", "Protocol", "Enum", "IntEnum", "StrEnum", "Struct", "Exception"})
 VALUE_BASES |= {"RuntimeError", "ValueError", "UserError", "Operation", "Result", "Effect", "Header", "Bean", "Config"}
+VALUE_BASES |= {"VerbResult"}
 
 
 def names_in(node: ast.AST | None) -> set[str]:

@@ -7,7 +7,7 @@ from rocketmq_testkit.fixtures.exploration.choice import Choices
 from rocketmq_testkit.fixtures.exploration.marker import read_faults
 from rocketmq_testkit.fixtures.exploration.plan import Injection, Plan
 from rocketmq_testkit.fixtures.exploration.point import Point
-from rocketmq_testkit.fixtures.exploration.watcher import Candidate, Record
+from rocketmq_testkit.fixtures.exploration.watcher import Candidate, ObservedRun
 
 CHOICES = Choices(
     read_faults(
@@ -27,13 +27,13 @@ def at(point: Point, number: int = 0) -> Injection:
     return Injection.of(point, CHOICES[number])
 
 
-def record(plan: Plan, *met: tuple[Injection, int], after: int = -1) -> Record:
+def record(plan: Plan, *met: tuple[Injection, int], after: int = -1) -> ObservedRun:
     """Return the record of a run in which all faults of the plan acted.
 
     `met`: the injections that were possible, each with a number that stands for the state of the messages. `after`: the
     index of the last of them that was found before the last fault acted.
     """
-    return Record(
+    return ObservedRun(
         candidates=[Candidate(injection, state) for injection, state in met],
         fired=list(plan),
         last=after,

@@ -21,7 +21,7 @@ from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.control.dispatch import respond
 from rocketmq_testkit.fixtures.control.http.problems import ASSERTION_FAILED, CLOCK_TIMEOUT
 from rocketmq_testkit.fixtures.control.http.request import HttpRequest
-from rocketmq_testkit.fixtures.control.http.response import Response, WhileConnected
+from rocketmq_testkit.fixtures.control.http.response import HttpResponse, WhileConnected
 from rocketmq_testkit.fixtures.control.schema.examples import request_of
 from rocketmq_testkit.fixtures.control.schema.table import Verb
 from rocketmq_testkit.fixtures.host.host import Host
@@ -160,7 +160,7 @@ def most_lines(emulator: Emulator, case: Case) -> int:
         response = made[0].response if isinstance(made[0], WhileConnected) else made[0]
         if isinstance(response, Coroutine):
             response = await _driven(response, turns)
-        assert isinstance(response, Response), case.name
+        assert isinstance(response, HttpResponse), case.name
         allowed = {case.verb.status, *(each.status for each in case.verb.own_errors if each in _OUTCOMES)}
         assert response.status in allowed, response.body
         if isinstance(response.body, Iterator):
