@@ -32,7 +32,7 @@ from .report.terminal import Terminal, builds_shown
 from .runner.matrix_record import MatrixRecord
 from .runner.plan import Selection, SelectionError, sdks_of
 from .runner.run import Run, carry_out, record
-from .runner.sample import Sample
+from .runner.sample import ScenarioSample
 from .targets.apache import recipe as apache_recipe
 from .targets.choose import FORMS, target
 
@@ -236,7 +236,7 @@ def _run(options: argparse.Namespace) -> int:
     check_outputs({"--json": options.json, "--junit": options.junit, "--record-expected": options.record_expected})
     check_outputs({"--report": options.report}, page.NAME)
     expected = Expected.read(options.expected)
-    sample = Sample(all_scenarios(), records, MatrixRecord.read()) if options.sample else None
+    sample = ScenarioSample(all_scenarios(), records, MatrixRecord.read()) if options.sample else None
     pairs = sum(sample is None or not sample.omits(each, sdk) for each in scenarios for sdk in sdks)
     total = (len(cases) + pairs) * len(targets)
     with Terminal(sys.stdout, total) as terminal:

@@ -16,7 +16,7 @@ _CONNECT_SECONDS = 10.0
 _MESSAGE = f.HEADERS, f.DATA
 
 
-class Http2Connection(Closeable):
+class Http2ClientConnection(Closeable):
     """One connection to `address`, `host:port`. It acknowledges settings and pings as clients do. Raises OSError.
 
     Events are texts: `ping`, `stream 1 ended`, `stream 1 reset with ERROR`, `GOAWAY ERROR, last stream 1, 'text'`, and

@@ -2,7 +2,7 @@
 
 from rocketmq_testkit.remoting.client import RemotingClient, RemotingTimeout
 
-from .remoting_response import Response
+from .remoting_response import DecodedResponse
 
 ANSWER_SECONDS = 30.0
 """Timeout for a response."""
@@ -15,19 +15,19 @@ class Pending:
     def __init__(self, connection: RemotingClient, opaque: int) -> None:
         self._connection = connection
         self._opaque = opaque
-        self._answer: Response | None = None
+        self._answer: DecodedResponse | None = None
 
-    def __call__(self, seconds: float = ANSWER_SECONDS) -> Response:
+    def __call__(self, seconds: float = ANSWER_SECONDS) -> DecodedResponse:
         return self._collect(seconds)
 
-    def arrived(self) -> Response | None:
+    def arrived(self) -> DecodedResponse | None:
         """Return the response if it has arrived. Cases poll it with `until`, to measure the time of arrival."""
         try:
             return self._collect(_PEEK_SECONDS)
         except RemotingTimeout:
             return None
 
-    def _collect(self, seconds: float) -> Response:
+    def _collect(self, seconds: float) -> DecodedResponse:
         if self._answer is None:
-            self._answer = Response.of(self._connection.collect(self._opaque, seconds))
+            self._answer = DecodedResponse.of(self._connection.collect(self._opaque, seconds))
         return self._answer

@@ -16,7 +16,7 @@ _NEXT_OBJECT_KEY = re.compile(r",(\{[^{}]*\}):")
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class DecodedResponse:
     """Code, remark, ext fields and body of a response; `fields` is empty if it has none."""
 
     code: int
@@ -25,11 +25,11 @@ class Response:
     body: bytes
 
     @classmethod
-    def of(cls, command: RemotingCommand) -> "Response":
+    def of(cls, command: RemotingCommand) -> "DecodedResponse":
         """Return the response in a command."""
         return cls(command.code, command.remark, dict(command.ext_fields or {}), command.body)
 
-    def without(self, *fields: str) -> "Response":
+    def without(self, *fields: str) -> "DecodedResponse":
         """Return the response without ext fields that depend on other users of a shared queue."""
         return replace(self, fields={name: text for name, text in self.fields.items() if name not in fields})
 
@@ -49,7 +49,7 @@ class Response:
         return [message.body.decode() for message in self.messages]
 
     @property
-    def found(self) -> "list[str] | Response":
+    def found(self) -> "list[str] | DecodedResponse":
         """The bodies of the messages if some were found, else the whole response."""
         return self.bodies if self.code == 0 else self
 

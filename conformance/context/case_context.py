@@ -16,7 +16,7 @@ from rocketmq_testkit.remoting.wire.command import RemotingCommand
 from ..clients.contradiction import Contradiction
 from ..clients.pending import ANSWER_SECONDS, Pending
 from ..clients.remoting_consumption import pull_request
-from ..clients.remoting_response import Response
+from ..clients.remoting_response import DecodedResponse
 from ..clients.remoting_sends import send_fields, send_v1_request
 from ..clients.remoting_topics import group_request, max_offset_request, topic_request
 from ..clients.send_fields import SendFields
@@ -132,7 +132,7 @@ class CaseContext(Closeable):
         self.require(response.code == 0, f"the group {name} was not created: {response}")
         return name
 
-    def request_group(self, name: str, **config: Any) -> Response:
+    def request_group(self, name: str, **config: Any) -> DecodedResponse:
         """Try to create a subscription group; the broker may reject it."""
         return self.request(*group_request(name, **config))
 
@@ -205,9 +205,9 @@ class CaseContext(Closeable):
         *,
         to: RemotingClient | None = None,
         timeout: float = ANSWER_SECONDS,
-    ) -> Response:
+    ) -> DecodedResponse:
         """Send a request and wait for the response."""
-        return Response.of((to or self.broker).request(code, ext, body, timeout=timeout))
+        return DecodedResponse.of((to or self.broker).request(code, ext, body, timeout=timeout))
 
     def runtime_info(self, to: RemotingClient | None = None) -> dict[str, str]:
         """Return the runtime info of a broker; a newly started one has none until it has statistics."""
@@ -215,7 +215,7 @@ class CaseContext(Closeable):
         self.require(response is not None, "the broker returned no runtime info")
         return dict(response.json["table"]) if response is not None else {}
 
-    def _runtime_info(self, to: RemotingClient | None) -> Response | None:
+    def _runtime_info(self, to: RemotingClient | None) -> DecodedResponse | None:
         response = self.request(RequestCode.GET_BROKER_RUNTIME_INFO, {}, to=to)
         return response if response.code == 0 else None
 
@@ -235,7 +235,7 @@ class CaseContext(Closeable):
         """Return the ext fields of a send by their long names."""
         return send_fields(topic, born_ms=self.now_ms(), new_id=self.message_id, **more)
 
-    def store(self, topic: str, body: str | bytes, **more: Unpack[SendFields]) -> Response:
+    def store(self, topic: str, body: str | bytes, **more: Unpack[SendFields]) -> DecodedResponse:
         """Store a message with the remoting protocol, in cases of either protocol; the broker must accept it."""
         response = self.request(*send_v1_request(topic, body, born_ms=self.now_ms(), new_id=self.message_id, **more))
         self.require(response.code == 0, f"a message was not stored: {response}")
@@ -276,7 +276,7 @@ class CaseContext(Closeable):
             self.wait(step)
         return found
 
-    def arrival(self, pending: Pending, seconds: float = 25.0, *, step: float = _STEP_MS / 1000) -> Response:
+    def arrival(self, pending: Pending, seconds: float = 25.0, *, step: float = _STEP_MS / 1000) -> DecodedResponse:
         """Wait for the response to a waiting request, checking every `step` s, so that its time can be measured."""
         response = self.until(pending.arrived, seconds, step=step)
         if response is None:
@@ -331,7 +331,7 @@ def _wait_for_earlier_requests(connection: RemotingClient) -> None:
 
 
 def _code(value: Any) -> Any:
-    if isinstance(value, Response):
+    if isinstance(value, DecodedResponse):
         return value.code
     status = getattr(value, "status", value)
     return getattr(status, "code", None)

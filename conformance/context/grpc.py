@@ -19,7 +19,7 @@ from ..clients.grpc_client import GrpcClient, open_channel
 from ..clients.grpc_response import Failure, Received
 from ..clients.pending import ANSWER_SECONDS
 from ..clients.remoting_consumption import pull_request
-from ..clients.remoting_response import Response
+from ..clients.remoting_response import DecodedResponse
 from ..deployment.target import Deployment, Tls
 from .case_context import CaseContext
 
@@ -186,7 +186,7 @@ class GrpcContext(CaseContext, GrpcClient):
             self.placeholders.put(entry.recall_handle, "recall handle")
         return response
 
-    def stored_in(self, topic: str, response: sv.SendMessageResponse, queue: int = 0) -> list[str] | Response:
+    def stored_in(self, topic: str, response: sv.SendMessageResponse, queue: int = 0) -> list[str] | DecodedResponse:
         """Pull the message at the offset in a send response from a queue of a system topic, such as half messages'.
 
         Return a list of its body, or the response of the pull if there is no message.

@@ -23,7 +23,7 @@ from ..clients.remoting_consumption import (
 )
 from ..clients.remoting_members import heartbeat_request
 from ..clients.remoting_request import RemotingRequest
-from ..clients.remoting_response import Response
+from ..clients.remoting_response import DecodedResponse
 from ..clients.remoting_sends import send_request, send_v1_request
 from ..clients.remoting_topics import route_request
 from ..clients.send_fields import SendFields
@@ -37,11 +37,11 @@ _AHEAD_MS = 60_000
 """Distance of a query's end from now, so that it finds new messages even if clocks differ."""
 
 
-def _method_of(build: Callable[P, RemotingRequest]) -> Callable[Concatenate[CaseContext, P], Response]:
+def _method_of(build: Callable[P, RemotingRequest]) -> Callable[Concatenate[CaseContext, P], DecodedResponse]:
     """Return a method that sends the request built by a function, and returns the response."""
 
     @wraps(build)
-    def request(world: CaseContext, /, *args: P.args, **fields: P.kwargs) -> Response:
+    def request(world: CaseContext, /, *args: P.args, **fields: P.kwargs) -> DecodedResponse:
         return world.request(*build(*args, **fields))
 
     return request
@@ -59,19 +59,19 @@ class RemotingContext(CaseContext):
         *,
         to: RemotingClient | None = None,
         **more: Unpack[SendFields],
-    ) -> Response:
+    ) -> DecodedResponse:
         """Send one message as SDKs do, with SEND_MESSAGE_V2."""
         return self.request(*send_request(topic, body, born_ms=self.now_ms(), new_id=self.message_id, **more), to=to)
 
-    def send_v1(self, topic: str, body: bytes | str = b"hello", **more: Unpack[SendFields]) -> Response:
+    def send_v1(self, topic: str, body: bytes | str = b"hello", **more: Unpack[SendFields]) -> DecodedResponse:
         """Send one message with SEND_MESSAGE, which has long field names."""
         return self.request(*send_v1_request(topic, body, born_ms=self.now_ms(), new_id=self.message_id, **more))
 
-    def sent(self, topic: str, count: int = 1, **more: Unpack[SendFields]) -> list[Response]:
+    def sent(self, topic: str, count: int = 1, **more: Unpack[SendFields]) -> list[DecodedResponse]:
         """Send messages `m0`, `m1`, ..., all of which must be stored, and wait until they can be read."""
         return self.readable(topic, *(self.send(topic, f"m{number}", **more) for number in range(count)))
 
-    def readable(self, topic: str, *sends: Response) -> list[Response]:
+    def readable(self, topic: str, *sends: DecodedResponse) -> list[DecodedResponse]:
         """Wait until the messages of these sends can be read, and return the responses.
 
         A broker fills the consume queue after its response.
@@ -89,7 +89,7 @@ class RemotingContext(CaseContext):
 
     # --- pulling
 
-    def pull(self, topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> Response:
+    def pull(self, topic: str, group: str, queue: int = 0, offset: int = 0, **more: Any) -> DecodedResponse:
         """Pull; `more`: see `pull_fields` of the clients, and `to`."""
         to = more.pop("to", None)
         return self.request(*pull_request(topic, group, queue, offset, **more), to=to)
@@ -99,7 +99,7 @@ class RemotingContext(CaseContext):
         to = more.pop("to", None)
         return self.start(*pull_request(topic, group, queue, offset, **more), to=to)
 
-    def stored(self, topic: str, count: int = 1, queue: int = 0, seconds: float = 20.0) -> Response:
+    def stored(self, topic: str, count: int = 1, queue: int = 0, seconds: float = 20.0) -> DecodedResponse:
         """Read a queue from offset 0 once it contains `count` messages, or after `seconds`."""
         self.until(lambda: self.max_offset(topic, queue) >= count, seconds)
         return self.pull(topic, self.group(), queue)
@@ -111,11 +111,11 @@ class RemotingContext(CaseContext):
         [message] = self.pull(topic, group, queue, offset, max_messages=1).messages
         return message
 
-    def view(self, offset: object, **fields: object) -> Response:
+    def view(self, offset: object, **fields: object) -> DecodedResponse:
         """View the message at a commit log offset. A case may send a malformed `offset`."""
         return self.request(RequestCode.VIEW_MESSAGE_BY_ID, {"offset": offset, **fields})
 
-    def query(self, topic: str, key: object, **fields: object) -> Response:
+    def query(self, topic: str, key: object, **fields: object) -> DecodedResponse:
         """Query messages by key: by default up to 32, stored at any time. A case may send a malformed `key`."""
         times = {"beginTimestamp": 0, "endTimestamp": self.now_ms() + _AHEAD_MS}
         return self.request(RequestCode.QUERY_MESSAGE, {"topic": topic, "key": key, "maxNum": 32, **times, **fields})
@@ -128,7 +128,7 @@ class RemotingContext(CaseContext):
             more.setdefault("born_ms", self.now_ms())
         return pop_fields(topic, group, **more)
 
-    def pop(self, topic: str, group: str, **more: Any) -> Response:
+    def pop(self, topic: str, group: str, **more: Any) -> DecodedResponse:
         """Pop; `more`: see `pop_fields`, and `to`."""
         to = more.pop("to", None)
         return self.request(RequestCode.POP_MESSAGE, self.pop_fields(topic, group, **more), to=to)
@@ -138,7 +138,7 @@ class RemotingContext(CaseContext):
         to = more.pop("to", None)
         return self.start(RequestCode.POP_MESSAGE, self.pop_fields(topic, group, **more), to=to)
 
-    def popped(self, response: Response) -> list[tuple[ReceivedMessage, str]]:
+    def popped(self, response: DecodedResponse) -> list[tuple[ReceivedMessage, str]]:
         """Return the messages of a pop with the receipt handles that clients build from the response's ext fields."""
         self.require("startOffsetInfo" in response.fields, f"nothing was popped: {response}")
         return [
@@ -152,11 +152,11 @@ class RemotingContext(CaseContext):
 
     # --- topics
 
-    def config_of(self, topic: str) -> Response:
+    def config_of(self, topic: str) -> DecodedResponse:
         """Return the broker's configuration of a topic."""
         return self.request(RequestCode.GET_TOPIC_CONFIG, {"topic": topic})
 
-    def route(self, topic: str | None, **fields: object) -> Response:
+    def route(self, topic: str | None, **fields: object) -> DecodedResponse:
         """Return the name server's route of a topic."""
         return self.request(*route_request(topic, **fields), to=self.namesrv)
 
@@ -169,7 +169,7 @@ class RemotingContext(CaseContext):
 
     def heartbeat(
         self, client: str, *, to: RemotingClient | None = None, version: int | None = None, **more: Any
-    ) -> Response:
+    ) -> DecodedResponse:
         """Send a client's heartbeat; `more`: see `heartbeat_request`.
 
         `version` is that of the subscriptions. By default it is the current time (ms), as SDKs send it: a broker
@@ -191,17 +191,17 @@ def connection_state(connection: RemotingClient) -> str:
     return "open"
 
 
-def reply_to(connection: RemotingClient, opaque: int, seconds: float = 0.5) -> Response | str:
+def reply_to(connection: RemotingClient, opaque: int, seconds: float = 0.5) -> DecodedResponse | str:
     """Return the response to a request that may have none, else `no answer` or `closed`."""
     try:
-        return Response.of(connection.collect(opaque, seconds))
+        return DecodedResponse.of(connection.collect(opaque, seconds))
     except ConnectionError:
         return "closed"
     except RemotingTimeout:
         return "no answer"
 
 
-def replies_to(connections: Mapping[T, RemotingClient], opaque: int, seconds: float) -> dict[T, Response | str]:
+def replies_to(connections: Mapping[T, RemotingClient], opaque: int, seconds: float) -> dict[T, DecodedResponse | str]:
     """Return `reply_to` for several connections, with one common timeout of `seconds`."""
     end = time.monotonic() + seconds
     return {

@@ -6,7 +6,7 @@ from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
-from ..clients.remoting_response import Response
+from ..clients.remoting_response import DecodedResponse
 
 _TEXT_MAX = 400
 """Length of the longest body that is shown; a longer body is replaced by its length."""
@@ -14,7 +14,7 @@ _TEXT_MAX = 400
 
 def shape(value: Any) -> Any:
     """Return the JSON value of responses, messages, gRPC messages, bytes, and lists and dicts of them."""
-    if isinstance(value, Response):
+    if isinstance(value, DecodedResponse):
         return _answer(value)
     if isinstance(value, ReceivedMessage):
         return _message(value)
@@ -40,7 +40,7 @@ def _addresses(value: Any) -> Any:
     return [_addresses(each) for each in value] if isinstance(value, list) else value
 
 
-def _answer(response: Response) -> dict[str, Any]:
+def _answer(response: DecodedResponse) -> dict[str, Any]:
     shown: dict[str, Any] = {"code": response.code}
     if response.remark is not None:
         shown["remark"] = response.remark
@@ -56,7 +56,7 @@ def _field(name: str, value: str) -> str:
     return "{revive queue}" if name == "reviveQid" and value != "999" else value
 
 
-def _body(response: Response) -> Any:
+def _body(response: DecodedResponse) -> Any:
     if response.body[:1] in (b"{", b"["):
         try:
             return response.json

@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.faults.fault import KINDS
 
 from ..drivers import registry
 from .matrix import SdkRun, Unstable, empty_cells, sdks
-from .record import Record
+from .record import ReactionRecord
 from .situation import Situation
 from .situations import situation
 from .workload import NotFired
@@ -30,14 +30,14 @@ def main(words: Sequence[str] | None = None) -> int:
         chosen = [registry.recipe(name).name for name in options.sdks.split(",")] if options.sdks else sdks()
     except LookupError as error:
         parser.error(str(error))
-    record = Record()
+    record = ReactionRecord()
     complaints = [line for sdk in chosen for line in _record(sdk, situations, record, options.times)]
     complaints += [line for line in empty_cells(record, kinds) if any(f" with {sdk}:" in line for sdk in chosen)]
     print("\n".join(complaints))
     return 1 if complaints else 0
 
 
-def _record(sdk: str, situations: Sequence[Situation], record: Record, times: int | None) -> list[str]:
+def _record(sdk: str, situations: Sequence[Situation], record: ReactionRecord, times: int | None) -> list[str]:
     complaints = []
     with SdkRun(sdk) as run:
         for each in situations:

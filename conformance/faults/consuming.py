@@ -6,13 +6,13 @@ from ..drivers.process import Fields
 from .reaction import NO_ERROR, Reaction, time_class
 from .situation import Situation
 from .workload import DELIVERY_SECONDS, deliveries, error_of, first_error, is_copy, rule_of, settle
-from .world import ANSWER_SECONDS, BROKER, World
+from .world import ANSWER_SECONDS, BROKER, SituationContext
 
 INVISIBLE_MS = 10_000
 """The shortest invisible duration that a proxy accepts."""
 
 
-def consume(world: World, situation: Situation) -> Reaction:
+def consume(world: SituationContext, situation: Situation) -> Reaction:
     """Start a consumer of messages that are already stored in one queue."""
     name = world.new_name("stock")
     topic = world.emulator.topic(name, queues=1, broker=BROKER)
@@ -54,7 +54,7 @@ def consume(world: World, situation: Situation) -> Reaction:
     )
 
 
-def transaction(world: World, situation: Situation) -> Reaction:
+def transaction(world: SituationContext, situation: Situation) -> Reaction:
     """Leave a transaction open that the producer commits when the broker checks it."""
     name = world.new_name("payments")
     topic = world.emulator.topic(name, type="TRANSACTION", queues=1, broker=BROKER)
@@ -82,7 +82,7 @@ def transaction(world: World, situation: Situation) -> Reaction:
     )
 
 
-def postpone(world: World, situation: Situation) -> Reaction:
+def postpone(world: SituationContext, situation: Situation) -> Reaction:
     """Receive messages in one batch, change the invisible duration of the last one, and acknowledge all of them.
 
     The emulator's clock then jumps beyond the invisible duration. A message whose acknowledgement had no effect is

@@ -7,10 +7,10 @@ from rocketmq_testkit.fixtures import NotRegistered
 from ..drivers import registry
 from ..drivers.process import DriverError, DriverFailure, Fields
 from .reaction import DIED, Cell, Impossible, Reaction, agree, time_class, varied
-from .record import Record
+from .record import ReactionRecord
 from .situation import Situation
 from .uses import observe
-from .world import World
+from .world import SituationContext
 
 LEFT_OUT = ("java-grpc-5.0",)
 """Old versions of SDKs that are in the matrix already."""
@@ -35,7 +35,7 @@ class SdkRun:
     def __init__(self, sdk: str) -> None:
         self.sdk = sdk
         self.hello: Fields = {}
-        self._world: World | None = None
+        self._world: SituationContext | None = None
 
     def __enter__(self) -> "SdkRun":
         return self
@@ -60,7 +60,7 @@ class SdkRun:
             self.__exit__()
         try:
             if self._world is None:
-                self._world = World(self.sdk, tls=situation.tls, options=situation.options).__enter__()
+                self._world = SituationContext(self.sdk, tls=situation.tls, options=situation.options).__enter__()
                 self.hello = self._world.hello
         except DriverFailure as failure:
             if situation.tls and NO_TLS in str(failure):
@@ -109,7 +109,7 @@ class Unstable(Exception):
     """An SDK reacts differently each time, so there is nothing to record."""
 
 
-def differences(sdk: str, situations: Iterable[Situation], record: Record) -> list[str]:
+def differences(sdk: str, situations: Iterable[Situation], record: ReactionRecord) -> list[str]:
     """Observe an SDK in situations, and return a sentence for each cell that differs from the record."""
     found = []
     with SdkRun(sdk) as run:
@@ -122,7 +122,7 @@ def differences(sdk: str, situations: Iterable[Situation], record: Record) -> li
     return found
 
 
-def empty_cells(record: Record, kinds: Sequence[str]) -> list[str]:
+def empty_cells(record: ReactionRecord, kinds: Sequence[str]) -> list[str]:
     """Return a sentence for each cell that no run has observed."""
     return [
         f"{kind} with {sdk}: no reaction is recorded; run make fault-matrix KINDS={kind} SDKS={sdk}"

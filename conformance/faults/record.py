@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parents[1] / "recorded" / "faults"
 PACKAGE = "rocketmq-testkit"
 
 
-class Record:
+class ReactionRecord:
     """The recorded cells of all SDKs. Files are read on first use."""
 
     def __init__(self, folder: Path = FOLDER) -> None:

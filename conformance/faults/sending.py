@@ -13,10 +13,10 @@ from .situation import Situation
 from .situations import SEND
 from .watch import Watch, place
 from .workload import deliveries, error_of, first_error, rule_of, settle, stored
-from .world import ANSWER_SECONDS, World
+from .world import ANSWER_SECONDS, SituationContext
 
 
-def send(world: World, situation: Situation) -> Reaction:
+def send(world: SituationContext, situation: Situation) -> Reaction:
     """Send the messages of a situation with a producer that has sent before."""
     producer = world.start_producer(world.ORDERS)
     _send_whole(producer, world.ORDERS, b"before", 0)
@@ -26,7 +26,7 @@ def send(world: World, situation: Situation) -> Reaction:
     return reaction
 
 
-def start(world: World, situation: Situation) -> Reaction:
+def start(world: SituationContext, situation: Situation) -> Reaction:
     """Start a producer and send the first message."""
     with world.driver_of(fresh=situation.fresh) as driver:
         with _watch(world) as watch, rule_of(world, situation):
@@ -45,14 +45,14 @@ def start(world: World, situation: Situation) -> Reaction:
 
 
 @contextlib.contextmanager
-def _watch(world: World) -> Iterator[Watch]:
+def _watch(world: SituationContext) -> Iterator[Watch]:
     """Record the sends of a block. Enter it before the rule: rules act in the order in which they are added."""
     watch = Watch()
     with world.emulator.faults.add(watch, operation=SEND, topic=world.ORDERS, optional=True):
         yield watch
 
 
-def _sent(world: World, situation: Situation, producer: Producer, watch: Watch, *, begin: float) -> Reaction:
+def _sent(world: SituationContext, situation: Situation, producer: Producer, watch: Watch, *, begin: float) -> Reaction:
     stem = world.new_name(situation.kind)
     bodies = [f"{stem}-{number}".encode() for number in range(situation.count)]
     stored_now = functools.partial(stored, world, world.ORDERS, bodies)
@@ -75,7 +75,7 @@ def _sent(world: World, situation: Situation, producer: Producer, watch: Watch, 
 
 
 def _replies(
-    world: World, situation: Situation, producer: Producer, bodies: list[bytes], *, begin: float
+    world: SituationContext, situation: Situation, producer: Producer, bodies: list[bytes], *, begin: float
 ) -> tuple[list[Fields | None], float | None]:
     """Send all messages. Returns the replies, and the time until the first error or the last reply."""
     pending: list[Future[Fields]] = []

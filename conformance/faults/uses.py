@@ -8,9 +8,9 @@ from ..drivers.process import Fields
 from . import consuming, sending
 from .reaction import Cell, Impossible, Reaction
 from .situation import Situation
-from .world import World
+from .world import SituationContext
 
-USES: Mapping[str, Callable[[World, Situation], Reaction]] = {
+USES: Mapping[str, Callable[[SituationContext, Situation], Reaction]] = {
     "send": sending.send,
     "start": sending.start,
     "consume": consuming.consume,
@@ -25,7 +25,7 @@ VERBS: Mapping[str, tuple[frozenset[str], str]] = {
 NAMES = {"remoting": "remoting", "grpc": "gRPC"}
 
 
-def observe(world: World, situation: Situation) -> Cell:
+def observe(world: SituationContext, situation: Situation) -> Cell:
     """Run a situation with the SDK of a world. Raises NotFired if its rule did not act."""
     reason = obstacle(situation, world.hello)
     if reason:

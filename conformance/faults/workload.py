@@ -10,7 +10,7 @@ from ..drivers.process import DriverError, Fields, body
 from ..sdk.sdk_clients import Consumer
 from .reaction import NO_ERROR, SILENCE
 from .situation import Situation
-from .world import World
+from .world import SituationContext
 
 DELIVERY_SECONDS = 30.0
 QUIET_SECONDS = 0.7
@@ -22,7 +22,7 @@ class NotFired(Exception):
 
 
 @contextlib.contextmanager
-def rule_of(world: World, situation: Situation, name: str = "") -> Iterator[Rule]:
+def rule_of(world: SituationContext, situation: Situation, name: str = "") -> Iterator[Rule]:
     """Add the rule of a situation for a block. `name`: that of topic and group of the workload."""
     [rule] = world.emulator.faults.load(situation.rule(world.hello["protocol"], name))
     with rule, contextlib.ExitStack() as stack:
@@ -65,7 +65,7 @@ def is_copy(message: Fields, content: bytes) -> bool:
 
 
 def settle(
-    world: World,
+    world: SituationContext,
     consumer: Consumer,
     bodies: list[bytes],
     least_s: float,
@@ -88,6 +88,6 @@ def settle(
     world.wait_until(is_settled, DELIVERY_SECONDS + least_s)
 
 
-def stored(world: World, topic: str, bodies: list[bytes]) -> int:
+def stored(world: SituationContext, topic: str, bodies: list[bytes]) -> int:
     """Return the number of messages in a topic that have one of the bodies."""
     return sum(message.body.split(b" ")[0] in bodies for message in world.emulator.messages(topic))

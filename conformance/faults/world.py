@@ -25,7 +25,7 @@ BROKER = "broker-a"
 """The broker that holds topics of which all messages must be in one queue."""
 
 
-class World:
+class SituationContext:
     """A context manager. `consumer` gets all messages of the topic `ORDERS`."""
 
     ORDERS = "orders"
@@ -37,7 +37,7 @@ class World:
         self._stack = contextlib.ExitStack()
         self._numbers = count(1)
 
-    def __enter__(self) -> "World":
+    def __enter__(self) -> "SituationContext":
         with contextlib.ExitStack() as stack:
             config = {**QUICK, **self.options.get("config", {})}
             self.emulator = stack.enter_context(Emulator(**{"brokers": 2, **self.options, "config": config}))

@@ -7,7 +7,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.grpc_signature import authorization
 from ..clients.json_text import dumps
-from ..clients.remoting_response import Response
+from ..clients.remoting_response import DecodedResponse
 from ..context.case_context import CaseContext
 
 SECRET = "secret"
@@ -18,13 +18,15 @@ def entry(resource: str, *actions: str, decision: str = "Allow", sources: tuple[
     return {"resource": resource, "actions": actions, "sourceIps": sources, "decision": decision}
 
 
-def try_create_user(t: CaseContext, name: str, *, to: RemotingClient | None = None, **info: str) -> Response:
+def try_create_user(t: CaseContext, name: str, *, to: RemotingClient | None = None, **info: str) -> DecodedResponse:
     """Try to create a user; the broker may reject it. `info`: fields of UserInfo."""
     body = {"password": SECRET, "userType": "Normal", "userStatus": "enable", **info}
     return t.request(RequestCode.AUTH_CREATE_USER, {"username": name}, dumps(body), to=to)
 
 
-def try_create_acl(t: CaseContext, name: str, *entries: dict[str, object], kind: str | None = "Custom") -> Response:
+def try_create_acl(
+    t: CaseContext, name: str, *entries: dict[str, object], kind: str | None = "Custom"
+) -> DecodedResponse:
     """Try to create an ACL for a user; the broker may reject it."""
     body = {"policies": [{"policyType": kind, "entries": entries}]}
     return t.request(RequestCode.AUTH_CREATE_ACL, {"subject": f"User:{name}"}, dumps(body))

@@ -2,7 +2,7 @@
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..clients.remoting_response import Response
+from ..clients.remoting_response import DecodedResponse
 from ..context.remoting import RemotingContext
 
 
@@ -11,7 +11,7 @@ def settings_of(body: bytes) -> dict[str, str]:
     return dict(line.split("=", 1) for line in body.decode().splitlines() if "=" in line and line[0] != "#")
 
 
-def change(t: RemotingContext, text: str | bytes) -> Response:
+def change(t: RemotingContext, text: str | bytes) -> DecodedResponse:
     """Change settings with a properties text."""
     return t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, text.encode() if isinstance(text, str) else text)
 

@@ -6,7 +6,7 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.json_text import dumps
-from ..clients.remoting_response import Response
+from ..clients.remoting_response import DecodedResponse
 from ..context.remoting import RemotingContext
 
 PARSE_FAILED = 23
@@ -39,7 +39,7 @@ _QUEUE_MAX = 32
 
 def check(
     t: RemotingContext, group: str, topic: str, expression: str | None, *, kind: str | None = "SQL92"
-) -> Response:
+) -> DecodedResponse:
     """Make the broker check an expression."""
     data = {"topic": topic, "subString": expression, "expressionType": kind}
     body = {"clientId": "client", "group": group, "subscriptionData": data}

@@ -10,7 +10,7 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.pending import Pending
-from ..clients.remoting_response import Response
+from ..clients.remoting_response import DecodedResponse
 from ..clients.send_fields import SendFields
 from ..context.remoting import RemotingContext
 
@@ -49,7 +49,7 @@ class PopGroup:
 
     # --- the topic
 
-    def send(self, body: bytes | str = b"hello", **more: Unpack[SendFields]) -> Response:
+    def send(self, body: bytes | str = b"hello", **more: Unpack[SendFields]) -> DecodedResponse:
         """Send one message."""
         return self.t.send(self.topic, body, **more)
 
@@ -59,11 +59,11 @@ class PopGroup:
 
     # --- popping
 
-    def pop(self, **more: Any) -> Response:
+    def pop(self, **more: Any) -> DecodedResponse:
         """Pop; `more`: see `RemotingContext.pop`."""
         return self.t.pop(self.topic, self.name, **more)
 
-    def pop_one(self) -> Response:
+    def pop_one(self) -> DecodedResponse:
         """Pop a message; retry while the previous pop, which writes its offset last, still locks the queue."""
         response = self.t.until(lambda: found if (found := self.pop(max_messages=1)).code == 0 else None, 3)
         return response or self.pop(max_messages=1)
@@ -73,7 +73,7 @@ class PopGroup:
         self.pop(max_messages=count)
         self.wait_until_committed(count)
 
-    def pop_in_order(self, count: int = 32, **more: Any) -> Response:
+    def pop_in_order(self, count: int = 32, **more: Any) -> DecodedResponse:
         """Pop in order; the invisible duration is 3 s by default."""
         return self.pop(max_messages=count, order=True, **{"invisible_ms": 3000, **more})
 
@@ -100,22 +100,22 @@ class PopGroup:
         """Pop in order, and return the receipt handles."""
         return self.handles_of(self.pop_in_order(count, **more))
 
-    def handles_of(self, response: Response) -> list[str]:
+    def handles_of(self, response: DecodedResponse) -> list[str]:
         """Return the receipt handles of the messages of a pop."""
         return [handle for _, handle in self.t.popped(response)]
 
     # --- receipt handles
 
-    def ack(self, handle: str | None, offset: int, queue: int = 0) -> Response:
+    def ack(self, handle: str | None, offset: int, queue: int = 0) -> DecodedResponse:
         """Acknowledge by receipt handle."""
         return self.t.ack(self.topic, self.name, handle, offset, queue=queue)
 
-    def ack_all(self, response: Response) -> None:
+    def ack_all(self, response: DecodedResponse) -> None:
         """Acknowledge every message of a pop."""
         for message, handle in self.t.popped(response):
             self.ack(handle, message.queue_offset)
 
-    def change(self, handle: str | None, offset: int, invisible_ms: int, queue: int = 0) -> Response:
+    def change(self, handle: str | None, offset: int, invisible_ms: int, queue: int = 0) -> DecodedResponse:
         """Change the invisible duration of a message by its receipt handle."""
         return self.t.change(self.topic, self.name, handle, offset, invisible_ms=invisible_ms, queue=queue)
 
@@ -139,26 +139,26 @@ class PopGroup:
 
     # --- its offset
 
-    def commit(self, offset: int, queue: int = 0) -> Response:
+    def commit(self, offset: int, queue: int = 0) -> DecodedResponse:
         """Commit an offset."""
         return self.t.commit(self.topic, self.name, offset, queue)
 
-    def committed(self, queue: int = 0, **fields: object) -> Response:
+    def committed(self, queue: int = 0, **fields: object) -> DecodedResponse:
         """Query the committed offset; `fields`: see `RemotingContext.committed`."""
         return self.t.committed(self.topic, self.name, queue, **fields)
 
-    def reset(self, offset: int) -> Response:
+    def reset(self, offset: int) -> DecodedResponse:
         """Reset the group's offset in queue 0, as administrators do."""
         ext = {"topic": self.topic, "group": self.name, "queueId": 0, "offset": offset, "timestamp": -1}
         return self.t.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, {**ext, "isForce": True})
 
-    def wait_until_committed(self, offset: int, queue: int = 0) -> Response:
+    def wait_until_committed(self, offset: int, queue: int = 0) -> DecodedResponse:
         """Wait until the committed offset is `offset`, at most 3 s; return the last response.
 
         A broker commits the offset of a pop just after its response.
         """
 
-        def look() -> Response | None:
+        def look() -> DecodedResponse | None:
             response = self.committed(queue)
             return response if response.fields.get("offset") == str(offset) else None
 
@@ -197,7 +197,7 @@ def bodies(messages: list[ReceivedMessage]) -> list[str]:
 
 
 def note_refused_places(
-    group: PopGroup, request: Callable[[PopGroup, int], Response], queues: Mapping[int, int], unknown_group: int
+    group: PopGroup, request: Callable[[PopGroup, int], DecodedResponse], queues: Mapping[int, int], unknown_group: int
 ) -> None:
     """Note the responses to a request about a group and queue for invalid arguments; `queues`: codes by queue number.
 

@@ -5,13 +5,13 @@ from typing import Unpack
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage, RemotingClient
 
-from ..clients.remoting_response import Response
+from ..clients.remoting_response import DecodedResponse
 from ..clients.remoting_sends import Parts, batch_request, send_back_request
 from ..clients.send_fields import SendFields
 from ..context.remoting import RemotingContext
 
 
-def send_batch(t: RemotingContext, topic: str, parts: Parts | bytes, **more: Unpack[SendFields]) -> Response:
+def send_batch(t: RemotingContext, topic: str, parts: Parts | bytes, **more: Unpack[SendFields]) -> DecodedResponse:
     """Send a batch as SDKs do: without an id of its own, and with `batch=true`."""
     return t.request(*batch_request(topic, parts, born_ms=t.now_ms(), new_id=t.message_id, **more))
 
@@ -24,7 +24,7 @@ def send_back(
     *,
     to: RemotingClient | None = None,
     **fields: object,
-) -> Response:
+) -> DecodedResponse:
     """Send back the message at `place`, its position in the commit log, with a delay level.
 
     `to` is the connection, by default that of the context; `fields` are further ext fields.

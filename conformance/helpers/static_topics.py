@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ..clients.json_text import dumps
-from ..clients.remoting_response import Response
+from ..clients.remoting_response import DecodedResponse
 from ..clients.remoting_topics import topic_fields
 from ..context.case_context import CaseContext
 
@@ -42,7 +42,7 @@ def make_static(  # noqa: PLR0913 - the fields of a request
     scope: str = "__global__",
     broker: str | None = None,
     to: RemotingClient | None = None,
-) -> Response:
+) -> DecodedResponse:
     """Request a topic with these logical queues from a broker, by default the first one."""
     ext = {**topic_fields(topic, queues=queues), "force": force}
     body = {

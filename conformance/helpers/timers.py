@@ -6,24 +6,24 @@ from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC
 from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..clients.remoting_response import Response
+from ..clients.remoting_response import DecodedResponse
 from ..context.remoting import RemotingContext
 
 DAY_MS = 86_400_000
 
 
-def handle_of(response: Response) -> list[str]:
+def handle_of(response: DecodedResponse) -> list[str]:
     """Return the parts of the recall handle in a response, or an empty list if there is none."""
     text = response.fields.get("recallHandle")
     return [] if text is None else urlsafe_b64decode(text).decode().split(" ")
 
 
-def timed(t: RemotingContext, topic: str, ms: int, body: str = "timed") -> Response:
+def timed(t: RemotingContext, topic: str, ms: int, body: str = "timed") -> DecodedResponse:
     """Send a message that is delivered after `ms` milliseconds."""
     return t.send(topic, body, properties={"TIMER_DELAY_MS": str(ms)})
 
 
-def recall(t: RemotingContext, topic: str | None, handle: str | None) -> Response:
+def recall(t: RemotingContext, topic: str | None, handle: str | None) -> DecodedResponse:
     """Recall a message by its handle."""
     return t.request(RequestCode.RECALL_MESSAGE, {"producerGroup": "PG", "topic": topic, "recallHandle": handle})
 

@@ -10,7 +10,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ..clients.pending import Pending
-from ..clients.remoting_response import Response
+from ..clients.remoting_response import DecodedResponse
 from ..clients.remoting_sends import end_fields, send_request
 from ..clients.send_fields import SendFields
 from ..context.remoting import RemotingContext
@@ -48,7 +48,9 @@ class Producers:
         self.t.heartbeat(client or self.t.new("client"), producers=(self.name,), to=connection)
         return connection
 
-    def half(self, body: str = "half", *, to: RemotingClient | None = None, **more: Unpack[SendFields]) -> Response:
+    def half(
+        self, body: str = "half", *, to: RemotingClient | None = None, **more: Unpack[SendFields]
+    ) -> DecodedResponse:
         """Send a half message; `more`: see `RemotingContext.send`."""
         return self.t.send(self.topic, body, to=to, **self._half_fields(more))
 
@@ -62,16 +64,16 @@ class Producers:
         own = {"TRAN_MSG": "true", "PGROUP": self.name, **(more.pop("properties", None) or {})}
         return {"producerGroup": self.name, "sysFlag": PREPARED, **more, "properties": own}
 
-    def end_fields(self, sent: Response, value: int, **fields: object) -> dict[str, object]:
+    def end_fields(self, sent: DecodedResponse, value: int, **fields: object) -> dict[str, object]:
         """Return the ext fields that end a half message, taken from its send response."""
         offset, message_id = sent["queueOffset"], sent["transactionId"]
         return end_fields(self.name, value, offset=offset, place=sent.place, message_id=message_id, **fields)
 
-    def end(self, sent: Response, value: int, **fields: object) -> Response:
+    def end(self, sent: DecodedResponse, value: int, **fields: object) -> DecodedResponse:
         """End a half message; `fields` replace those of `end_fields`."""
         return self.t.request(RequestCode.END_TRANSACTION, self.end_fields(sent, value, **fields))
 
-    def end_of_check(self, check: RemotingCommand, value: int) -> Response:
+    def end_of_check(self, check: RemotingCommand, value: int) -> DecodedResponse:
         """End a half message with the fields of its transaction check."""
         asked = check.ext_fields or {}
         own = ("topic", "tranStateTableOffset", "commitLogOffset", "msgId", "transactionId")

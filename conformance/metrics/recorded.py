@@ -11,7 +11,7 @@ RECORDED = Path(__file__).resolve().parent.parent / "recorded"
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class MetricsRecord:
     """Scrapes of a broker by their moment, and of a proxy, with version and date."""
 
     version: str
@@ -25,8 +25,8 @@ def file_of(version: str) -> Path:
     return RECORDED / f"metrics-{version}.json"
 
 
-def read(version: str) -> Record:
+def read(version: str) -> MetricsRecord:
     """Read the record of a version."""
     found = json.loads(file_of(version).read_text())
     broker = {moment: parse("\n".join(lines)) for moment, lines in found["broker"].items()}
-    return Record(found["version"], found["date"], broker, parse("\n".join(found["proxy"])))
+    return MetricsRecord(found["version"], found["date"], broker, parse("\n".join(found["proxy"])))

@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 
-from .recorded_outcomes import Notes, Record, comparable
+from .recorded_outcomes import Notes, RecordedOutcome, comparable
 
 
 class Verdict(StrEnum):
@@ -43,9 +43,9 @@ class Outcome:
     seconds: float
     _: KW_ONLY
     notes: Notes = field(default_factory=list)
-    record: Record | None = None
+    record: RecordedOutcome | None = None
     """The record with which the notes were compared; None if there is none."""
-    reference: Record | None = None
+    reference: RecordedOutcome | None = None
     """Record of the reference version (5.3.3) if the target's version has a record of its own, else None."""
     reason: str = ""
     """Reason of the verdict: of a known difference, a missing capability or an error.
@@ -66,7 +66,9 @@ class Outcome:
         return self.verdict in EXPECTED
 
 
-def judge(seen: Notes, record: Record | None, *, deliberate: str | None, gap: str | None) -> tuple[Verdict, str]:
+def judge(
+    seen: Notes, record: RecordedOutcome | None, *, deliberate: str | None, gap: str | None
+) -> tuple[Verdict, str]:
     """Return verdict and reason of a case or scenario that ran to its end.
 
     `deliberate` and `gap` are the reasons of a known difference, None if it is not listed as one.

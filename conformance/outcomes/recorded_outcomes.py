@@ -23,7 +23,7 @@ class RecordedOutcomesError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordedOutcome:
     """The notes of one outcome, with the version and the day (ISO) of the run."""
 
     version: str
@@ -42,15 +42,15 @@ class RecordedOutcomes:
         """All versions that have records."""
         return sorted(each.name for each in self._folder.iterdir() if each.is_dir() and each.name[0].isdigit())
 
-    def record_of(self, version: str, noun: str, name: str) -> Record | None:
+    def record_of(self, version: str, noun: str, name: str) -> RecordedOutcome | None:
         """Return the record of a version, or the reference version's if the outcome is the same."""
         for each in dict.fromkeys((version, REFERENCE_VERSION)):
             found = self._file(each, noun).get(name)
             if found is not None:
-                return Record(each, found["date"], [(label, value) for label, value in found["seen"]])
+                return RecordedOutcome(each, found["date"], [(label, value) for label, value in found["seen"]])
         return None
 
-    def reference(self, record: Record | None, noun: str, name: str) -> Record | None:
+    def reference(self, record: RecordedOutcome | None, noun: str, name: str) -> RecordedOutcome | None:
         """Return the reference version's record if `record` belongs to another version, else None."""
         other = record is not None and record.version != REFERENCE_VERSION
         return self.record_of(REFERENCE_VERSION, noun, name) if other else None

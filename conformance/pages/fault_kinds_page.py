@@ -19,7 +19,7 @@ from ..deployment.target import REFERENCE_VERSION
 from ..discovery import all_cases
 from ..faults.matrix import sdks
 from ..faults.reaction import Impossible, Reaction, classes_in_words
-from ..faults.record import Record
+from ..faults.record import ReactionRecord
 from ..faults.situation import Situation
 from ..faults.situations import SITUATIONS, WITHOUT_SITUATION
 from ..outcomes.recorded_outcomes import RecordedOutcomes
@@ -85,7 +85,7 @@ PROTOCOLS = {"remoting": "remoting", "grpc": "gRPC"}
 
 def page() -> str:
     """Return the page as Markdown."""
-    record = Record()
+    record = ReactionRecord()
     parts = [HEAD, *_summary(), ""]
     for layer in LAYERS:
         kinds = [cls for cls in _kinds().values() if cls.KIND.layer == layer]
@@ -111,7 +111,7 @@ def _kinds() -> dict[str, type[Fault]]:
     return {**KINDS, **IN_PYTHON}
 
 
-def _kind(cls: type[Fault], record: Record) -> Iterator[str]:
+def _kind(cls: type[Fault], record: ReactionRecord) -> Iterator[str]:
     kind = cls.KIND
     yield f"### {kind.name}"
     yield ""
@@ -172,7 +172,7 @@ def _parameters(cls: Any) -> Iterator[str]:
     yield ""
 
 
-def _situation(situation: Situation, record: Record) -> Iterator[str]:
+def _situation(situation: Situation, record: ReactionRecord) -> Iterator[str]:
     yield f"Situation: {situation.sentence}. Messages of the application: {situation.count}."
     yield ""
     yield "```yaml"
@@ -223,7 +223,7 @@ def _defects() -> Iterator[str]:
         yield f"| `{each.name}` | {', '.join(each.versions)} | {each.upstream} | {each.source} |"
 
 
-def _versions(record: Record) -> Iterator[str]:
+def _versions(record: ReactionRecord) -> Iterator[str]:
     yield "| SDK | package | version | protocol | emulator | date |"
     yield "|---|---|---|---|---|---|"
     for sdk in sdks():

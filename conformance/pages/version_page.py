@@ -42,7 +42,7 @@ _LABELS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangedNote:
     """One note that differs between two versions. `path`: the note's label, then keys and indexes inside its value."""
 
     path: tuple[str, ...]
@@ -74,7 +74,7 @@ def counts(version: str, records: RecordedOutcomes) -> tuple[int, int]:
 
 def page(version: str, records: RecordedOutcomes) -> str:
     """Render the whole page of a version."""
-    cases: dict[str, dict[str, list[Change]]] = {}
+    cases: dict[str, dict[str, list[ChangedNote]]] = {}
     for noun in sorted(records.nouns(version), key=lambda noun: (noun.startswith(RECORDS_FOLDER), noun)):
         cases[noun] = {name: list(changes_of(version, records, noun, name)) for name in records.names(version, noun)}
     parts = [
@@ -89,13 +89,13 @@ def page(version: str, records: RecordedOutcomes) -> str:
     return "\n".join(parts)
 
 
-def changes_of(version: str, records: RecordedOutcomes, noun: str, name: str) -> Iterator[Change]:
+def changes_of(version: str, records: RecordedOutcomes, noun: str, name: str) -> Iterator[ChangedNote]:
     """Yield the changes of a version in one case."""
     here, there = records.record_of(REFERENCE_VERSION, noun, name), records.record_of(version, noun, name)
     yield from changes([] if here is None else here.notes, [] if there is None else there.notes)
 
 
-def changes(here: Notes, there: Notes) -> Iterator[Change]:
+def changes(here: Notes, there: Notes) -> Iterator[ChangedNote]:
     """Yield the differences of two lists of notes; notes with the same label are paired if their order allows."""
     before, now = comparable(here), comparable(there)
     labels = [note[0] for note in before], [note[0] for note in now]
@@ -108,7 +108,7 @@ def changes(here: Notes, there: Notes) -> Iterator[Change]:
             yield from (_change((label.strip(),), _NOTHING, value) for label, value in now[other:other_end])
 
 
-def _inside(path: tuple[str, ...], left: Any, right: Any) -> Iterator[Change]:
+def _inside(path: tuple[str, ...], left: Any, right: Any) -> Iterator[ChangedNote]:
     if left == right:
         return
     if isinstance(left, dict) and isinstance(right, dict) and (left.keys() & right.keys() or not (left and right)):
@@ -135,8 +135,8 @@ def _without(values: Sequence[str], others: Sequence[str]) -> Any:
     return [each for each in values if each not in others] or _NOTHING
 
 
-def _change(path: tuple[str, ...], left: Any, right: Any) -> Change:
-    return Change(path, _shown(left), _shown(right))
+def _change(path: tuple[str, ...], left: Any, right: Any) -> ChangedNote:
+    return ChangedNote(path, _shown(left), _shown(right))
 
 
 def _shown(value: Any) -> str:
@@ -152,7 +152,7 @@ def _count(of_cases: int, of_scenarios: int) -> str:
     return f"{of_cases} cases and {of_scenarios} pairs of scenario and SDK differ.\n"
 
 
-def _often(version: str, cases: Mapping[str, Mapping[str, Sequence[Change]]]) -> Iterator[str]:
+def _often(version: str, cases: Mapping[str, Mapping[str, Sequence[ChangedNote]]]) -> Iterator[str]:
     """Yield a table of the changes that are equal in several cases."""
     seen: Counter[tuple[str, str, str]] = Counter()
     for table in cases.values():
@@ -173,7 +173,7 @@ def _unnumbered(text: str) -> str:
     return re.sub(r"(\{[a-z ]+) \d+\}", r"\1}", text)
 
 
-def _table(version: str, table: Mapping[str, Sequence[Change]]) -> Iterator[str]:
+def _table(version: str, table: Mapping[str, Sequence[ChangedNote]]) -> Iterator[str]:
     yield f"| case | observation | {REFERENCE_VERSION} | {version} |"
     yield "|---|---|---|---|"
     for name, found in table.items():
@@ -183,7 +183,7 @@ def _table(version: str, table: Mapping[str, Sequence[Change]]) -> Iterator[str]
             shown = ""
 
 
-def _together(found: Sequence[Change]) -> Iterator[tuple[str, str, str]]:
+def _together(found: Sequence[ChangedNote]) -> Iterator[tuple[str, str, str]]:
     """Group changes that differ only in their indexes, and changes shared by many labels."""
     rows: dict[tuple[tuple[str, ...], str, str], list[tuple[str, ...]]] = {}
     for each in found:

@@ -18,7 +18,7 @@ from ..scenario import Scenario, record_key
 from .active_drivers import ActiveDrivers
 from .case_tasks import tasks_on_common_deployment, tasks_with_own_deployment
 from .pool import Pool, Task, TaskQueue
-from .sample import Sample
+from .sample import ScenarioSample
 from .scenario_tasks import scenario_tasks
 
 
@@ -68,7 +68,7 @@ def carry_out(  # noqa: PLR0913 - the options of a run
     repeated_max: int | None = None,
     expected: Expected | None = None,
     announce: Announce | None = None,
-    sample: Sample | None = None,
+    sample: ScenarioSample | None = None,
 ) -> Run:
     """Start the targets, run every case and every scenario with every SDK on each, stop the targets.
 

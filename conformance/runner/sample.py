@@ -23,7 +23,7 @@ Pair = tuple[str, str]
 """A scenario's id and the name of an SDK."""
 
 
-class Sample:
+class ScenarioSample:
     """Pairs of scenario and SDK that a run omits, because the last whole matrix ran them."""
 
     def __init__(self, scenarios: Iterable[Scenario], records: RecordedOutcomes, matrix: MatrixRecord) -> None:

@@ -20,7 +20,7 @@ from .active_drivers import ActiveDrivers
 from .attempts import first_expected
 from .plan import is_own
 from .pool import Task
-from .sample import Sample
+from .sample import ScenarioSample
 
 _COMPLETE_ERRORS = (DriverError, DriverFailure, BuildError, AssertionError)
 """Errors whose text is complete; any other error is shown with its source line."""
@@ -44,7 +44,7 @@ def scenario_tasks(
     *,
     active_drivers: ActiveDrivers,
     attempts: int = 1,
-    sample: Sample | None = None,
+    sample: ScenarioSample | None = None,
 ) -> Tasks:
     """Return the tasks of running every scenario with every SDK on a target.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
-from ..clients.remoting_response import Response
+from ..clients.remoting_response import DecodedResponse
 from ..scenario import scenario
 from ..sdk.scenario_context import ScenarioContext
 from ..sdk.sdk_clients import Consumer, Style
@@ -36,7 +36,7 @@ def _client_of(s: ScenarioContext, group: str) -> str:
     return str(connection["clientId"])
 
 
-def _asked(s: ScenarioContext, code: RequestCode, ext: dict[str, object]) -> Response:
+def _asked(s: ScenarioContext, code: RequestCode, ext: dict[str, object]) -> DecodedResponse:
     """Return a client's response to a request that the broker forwards, or the broker's own if it cannot forward it."""
     pending = s.world.start(code, ext)
     s.wait_until(pending.arrived, f"an answer to {code.name}", passing=1)
@@ -70,7 +70,7 @@ def a_live_consumer_reports_its_queue_offsets_with_some_sdks(s: ScenarioContext)
     s.note("told", _offsets_told(response) if response.code == 0 else None)
 
 
-def _offsets_told(response: Response) -> list[int]:
+def _offsets_told(response: DecodedResponse) -> list[int]:
     """Return the offsets that clients report for their queues."""
     return [offset for table in response.json["consumerTable"].values() for offset in table.values()]
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 from rocketmq_testkit.conformance.faults.matrix import SdkRun, differences, sdks
 from rocketmq_testkit.conformance.faults.reaction import DIED, Reaction
-from rocketmq_testkit.conformance.faults.record import Record
+from rocketmq_testkit.conformance.faults.record import ReactionRecord
 from rocketmq_testkit.conformance.faults.situations import SITUATIONS, situation
 from rocketmq_testkit.emulator.faults.fault import IN_PYTHON, KINDS
 
@@ -25,7 +25,7 @@ OF_LAYERS = {
 
 def shares() -> Mapping[str, list[str]]:
     """Share the other kinds among the SDKs, each to one that it acts on and that survives it."""
-    record = Record()
+    record = ReactionRecord()
     found: dict[str, list[str]] = {sdk: [] for sdk in sdks()}
     for each in SITUATIONS:
         if each.kind in OF_LAYERS.values():
@@ -47,7 +47,7 @@ def test_every_layer_has_a_kind_that_is_observed_here() -> None:
 @pytest.mark.parametrize("sdk", sdks())
 def test_an_sdk_reacts_to_a_fault_of_each_layer_as_recorded(sdk: str) -> None:
     """Error, time, retries, stored messages and deliveries are those of the record."""
-    assert differences(sdk, [situation(kind) for kind in OF_LAYERS.values()], Record()) == []
+    assert differences(sdk, [situation(kind) for kind in OF_LAYERS.values()], ReactionRecord()) == []
 
 
 def test_every_kind_is_observed_here_with_a_real_sdk() -> None:
@@ -61,7 +61,7 @@ def test_every_kind_is_observed_here_with_a_real_sdk() -> None:
 @pytest.mark.parametrize("sdk", sdks())
 def test_an_sdk_reacts_to_its_share_of_the_other_kinds_as_recorded(sdk: str) -> None:
     """Each kind whose effect an SDK sees otherwise than in the record is named."""
-    assert differences(sdk, [situation(kind) for kind in SHARES[sdk]], Record()) == []
+    assert differences(sdk, [situation(kind) for kind in SHARES[sdk]], ReactionRecord()) == []
 
 
 @pytest.mark.parametrize("sdk", ["rust", "go-remoting"])
@@ -69,4 +69,4 @@ def test_an_observed_crash_changes_no_later_observation(sdk: str) -> None:
     """A crash fails the receive in flight of one SDK, and leaves the other one with offsets beyond the queues' end."""
     with SdkRun(sdk) as run:
         seen = [run.observe(situation("lose_flush")) for _ in range(2)]
-    assert seen == [Record().cell(sdk, "lose_flush")] * 2
+    assert seen == [ReactionRecord().cell(sdk, "lose_flush")] * 2

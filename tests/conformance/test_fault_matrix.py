@@ -8,7 +8,7 @@ from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.faults import command
 from rocketmq_testkit.conformance.faults.matrix import empty_cells, sdks
 from rocketmq_testkit.conformance.faults.reaction import Impossible, Reaction, agree, cell_of, time_class, varied
-from rocketmq_testkit.conformance.faults.record import Record
+from rocketmq_testkit.conformance.faults.record import ReactionRecord
 from rocketmq_testkit.conformance.faults.situation import Situation
 from rocketmq_testkit.conformance.faults.situations import SITUATIONS, WITHOUT_SITUATION, situation
 from rocketmq_testkit.conformance.pages import fault_kinds_page
@@ -41,7 +41,7 @@ def test_the_rule_of_a_situation_is_valid_in_each_protocol_of_its_kind(each: Sit
 
 def test_every_kind_was_observed_with_every_sdk() -> None:
     """Each cell of the matrix has the result of a run of `make fault-matrix`."""
-    assert empty_cells(Record(), list(KINDS)) == []
+    assert empty_cells(ReactionRecord(), list(KINDS)) == []
 
 
 def test_every_kind_has_a_situation_or_a_reason_for_having_none() -> None:
@@ -50,7 +50,7 @@ def test_every_kind_has_a_situation_or_a_reason_for_having_none() -> None:
 
 
 def test_an_empty_cell_is_named_with_the_command_that_fills_it(tmp_path: Path) -> None:
-    found = empty_cells(Record(tmp_path), ["drop_response"])
+    found = empty_cells(ReactionRecord(tmp_path), ["drop_response"])
 
     assert len(found) == len(sdks())
     assert found[0].endswith("run make fault-matrix KINDS=drop_response SDKS=java-grpc")
@@ -58,7 +58,7 @@ def test_an_empty_cell_is_named_with_the_command_that_fills_it(tmp_path: Path) -
 
 def test_the_record_holds_no_other_kinds_and_the_versions_of_the_drivers() -> None:
     """The record names only existing kinds, and the SDK versions that the drivers are built with."""
-    record = Record()
+    record = ReactionRecord()
     for sdk in sdks():
         assert set(record.kinds(sdk)) <= set(KINDS), sdk
         about, recipe = record.about(sdk), registry.recipe(sdk)
@@ -68,7 +68,7 @@ def test_the_record_holds_no_other_kinds_and_the_versions_of_the_drivers() -> No
 
 def test_a_cell_is_impossible_exactly_for_kinds_of_the_other_protocol_and_lacking_features() -> None:
     """Kinds of one protocol have no reaction of SDKs of the other one."""
-    record = Record()
+    record = ReactionRecord()
     for sdk in sdks():
         for name, cls in KINDS.items():
             if registry.recipe(sdk).protocol not in cls.KIND.protocols:
@@ -77,10 +77,10 @@ def test_a_cell_is_impossible_exactly_for_kinds_of_the_other_protocol_and_lackin
 
 def test_a_written_record_is_read_as_it_was(tmp_path: Path) -> None:
     hello = {"sdk": "a", "version": "1", "protocol": "grpc"}
-    Record(tmp_path).put("python", hello, "2026-01-31", "drop_response", cell=SENT)
-    Record(tmp_path).put("python", hello, "2026-02-01", "go_away", cell=Impossible("no"))
+    ReactionRecord(tmp_path).put("python", hello, "2026-01-31", "drop_response", cell=SENT)
+    ReactionRecord(tmp_path).put("python", hello, "2026-02-01", "go_away", cell=Impossible("no"))
 
-    read = Record(tmp_path)
+    read = ReactionRecord(tmp_path)
     assert read.cell("python", "drop_response") == SENT
     assert read.cell("python", "go_away") == Impossible("no")
     assert read.about("python")["date"] == "2026-02-01"

@@ -24,7 +24,7 @@ from rocketmq_testkit.conformance.runner.matrix_record import (
     recorded_sdks,
     text_of,
 )
-from rocketmq_testkit.conformance.runner.sample import SDKS_MIN, SHARE, Sample, drawn, kinds
+from rocketmq_testkit.conformance.runner.sample import SDKS_MIN, SHARE, ScenarioSample, drawn, kinds
 from rocketmq_testkit.conformance.runner.scenario_tasks import scenario_tasks
 from rocketmq_testkit.conformance.scenario import Scenario, record_key
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
@@ -61,7 +61,7 @@ def matrix(folder: Path, **change: Any) -> MatrixRecord:
     return replace(MatrixRecord.read(file), **change)
 
 
-def ran(sample: Sample) -> set[tuple[str, str]]:
+def ran(sample: ScenarioSample) -> set[tuple[str, str]]:
     """Return the recorded pairs that a run with this sample executes."""
     return {(each.id, sdk) for each, sdks in TAKES_PART for sdk in sdks if not sample.omits(each, sdk)}
 
@@ -145,21 +145,23 @@ def test_only_a_whole_matrix_with_expected_outcomes_is_recorded(
 
 
 def test_a_run_omits_all_pairs_outside_the_sample_if_nothing_changed(tmp_path: Path) -> None:
-    assert ran(Sample(SCENARIOS, RECORDS, matrix(tmp_path))) == DRAWN
+    assert ran(ScenarioSample(SCENARIOS, RECORDS, matrix(tmp_path))) == DRAWN
 
 
 def test_without_a_record_a_run_omits_nothing() -> None:
-    assert ran(Sample(SCENARIOS, RECORDS, EMPTY)) == {(each.id, sdk) for each, sdks in TAKES_PART for sdk in sdks}
+    assert ran(ScenarioSample(SCENARIOS, RECORDS, EMPTY)) == {
+        (each.id, sdk) for each, sdks in TAKES_PART for sdk in sdks
+    }
 
 
 def test_a_changed_scenario_and_a_changed_sdk_run_whole(tmp_path: Path) -> None:
     whole = matrix(tmp_path)
     scenario, sdks = TAKES_PART[0]
     other_source = replace(whole, digests={**whole.digests, scenario.id: "0"})
-    assert ran(Sample(SCENARIOS, RECORDS, other_source)) == DRAWN | {(scenario.id, sdk) for sdk in sdks}
+    assert ran(ScenarioSample(SCENARIOS, RECORDS, other_source)) == DRAWN | {(scenario.id, sdk) for sdk in sdks}
     assert changed(SCENARIOS, RECORDS, other_source) == [scenario.id_with(sdk) for sdk in sdks]
     other_sdk = replace(whole, versions={**whole.versions, "rust": "0"})
-    assert ran(Sample(SCENARIOS, RECORDS, other_sdk)) == DRAWN | {
+    assert ran(ScenarioSample(SCENARIOS, RECORDS, other_sdk)) == DRAWN | {
         (each.id, "rust") for each, sdks in TAKES_PART if "rust" in sdks
     }
 
@@ -180,7 +182,7 @@ def test_an_omitted_pair_whose_driver_lost_a_verb_is_still_an_error(tmp_path: Pa
     """Pairs outside the sample are checked against the features of the drivers, too."""
     [(scenario, _)] = [pair for pair in TAKES_PART if not {"python"} & set(pair[1]) and "rust" in pair[1]][:1]
 
-    class Omitting(Sample):
+    class Omitting(ScenarioSample):
         def __init__(self) -> None:
             pass
 
@@ -198,7 +200,7 @@ def test_an_omitted_pair_whose_driver_lost_a_verb_is_still_an_error(tmp_path: Pa
 
 
 def test_the_work_of_a_sample_has_each_of_its_pairs_once(tmp_path: Path) -> None:
-    sample = Sample(SCENARIOS, RECORDS, matrix(tmp_path))
+    sample = ScenarioSample(SCENARIOS, RECORDS, matrix(tmp_path))
     tasks = scenario_tasks(
         SCENARIOS, registry.names(), EmulatorTarget(), RECORDS, active_drivers=ActiveDrivers(), sample=sample
     )

@@ -8,7 +8,7 @@ import sys
 import pytest
 from rocketmq_testkit.conformance.drivers.build import announced
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
-from rocketmq_testkit.conformance.outcomes.recorded_outcomes import Record
+from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcome
 from rocketmq_testkit.conformance.report.live_lines import LiveLines
 from rocketmq_testkit.conformance.report.terminal import Terminal, builds_shown
 from rocketmq_testkit.conformance.runner.run import Run
@@ -20,7 +20,7 @@ BAD = Outcome(
     Verdict.DIFFERS,
     2.0,
     notes=[("sent", 1)],
-    record=Record("5.3.3", "2026-01-31", [("sent", 0)]),
+    record=RecordedOutcome("5.3.3", "2026-01-31", [("sent", 0)]),
 )
 
 

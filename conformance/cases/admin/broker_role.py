@@ -5,7 +5,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.json_text import dumps
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...clients.remoting_sends import short_names
 from ...context.remoting import RemotingContext
 from ...helpers.broker_config import change
@@ -19,7 +19,7 @@ def change_setting(t: RemotingContext, setting: str) -> None:
     t.require(change(t, f"{setting}\n").code == 0, f"{setting} was not accepted")
 
 
-def _reply(t: RemotingContext, topic: str) -> Response:
+def _reply(t: RemotingContext, topic: str) -> DecodedResponse:
     """Send a reply to an offline client with another topic than the reply topic."""
     fields = t.send_fields(topic, properties={"REPLY_TO_CLIENT": "nobody"})
     return t.request(RequestCode.SEND_REPLY_MESSAGE_V2, short_names(fields), b"reply")

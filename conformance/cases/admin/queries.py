@@ -3,7 +3,7 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ..store.compaction import send_batch
 
@@ -15,7 +15,7 @@ _FLAG = 16
 """Position of a record's flag, which the sender sets."""
 
 
-def _query(t: RemotingContext, topic: str, key: object, **fields: object) -> Response:
+def _query(t: RemotingContext, topic: str, key: object, **fields: object) -> DecodedResponse:
     """Query by key, without the response fields that depend on other messages."""
     return t.query(topic, key, **fields).without("indexLastUpdatePhyoffset", "indexLastUpdateTimestamp")
 
@@ -180,7 +180,7 @@ def only_a_successful_query_reports_the_last_indexed_offset_and_time(t: Remoting
     _note_index(t, topic, "k", {"first": first, "second": second})
 
 
-def _note_index(t: RemotingContext, topic: str, key: str, sent: dict[str, Response]) -> None:
+def _note_index(t: RemotingContext, topic: str, key: str, sent: dict[str, DecodedResponse]) -> None:
     """Record which message's offset and time the index reports as its last ones."""
     response = t.query(topic, key)
     place, time = response["indexLastUpdatePhyoffset"], response["indexLastUpdateTimestamp"]

@@ -6,20 +6,20 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import remoting_case
 from ...clients.json_text import dumps
 from ...clients.remoting_members import subscription
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.accounts import add_policies, as_user, entry, user
 from ...helpers.settings import ACL_CACHED, ACL_ENFORCED
 
 
-def missing(response: Response) -> str | None:
+def missing(response: DecodedResponse) -> str | None:
     """Return the reason of a rejection for missing rights, or a constant for any other response."""
     return response.remark if response.code == 16 else "goes on"
 
 
 def may_send(
     t: RemotingContext, topic: str, *entries: dict[str, object], by_default: tuple[dict[str, object], ...] = ()
-) -> Response:
+) -> DecodedResponse:
     """Send a message as a new user with these rights, and return the response."""
     credentials = user(t, *entries)
     if by_default:

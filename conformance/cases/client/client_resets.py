@@ -4,7 +4,7 @@ from rocketmq_testkit.remoting.client import RemotingClient, RemotingTimeout
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 
 BY_CLIENTS = {"useServerSideResetOffset": "false"}
@@ -19,7 +19,7 @@ def _reset(
     force: bool,
     to: RemotingClient | None = None,
     **more: object,
-) -> Response:
+) -> DecodedResponse:
     ext = {"topic": topic, "group": group, "timestamp": timestamp, "isForce": force, **more}
     return t.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext, to=to)
 
@@ -34,7 +34,7 @@ def _note_reset_request(t: RemotingContext, label: str, connection: RemotingClie
         t.note(label, "nothing")
         return
     ext = dict(sorted((push.ext_fields or {}).items()))
-    t.note(label, {"code": push.code, "ext": ext, "body": Response.of(push).json})
+    t.note(label, {"code": push.code, "ext": ext, "body": DecodedResponse.of(push).json})
 
 
 def _consumed(t: RemotingContext, queues: int = 2) -> tuple[str, str]:

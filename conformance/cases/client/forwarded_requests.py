@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ...case import remoting_case
 from ...clients.json_text import dumps
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 
 PUSH_SECONDS = 5.0
@@ -45,7 +45,7 @@ def _shown(push: RemotingCommand) -> dict[str, object]:
     return {"code": push.code, "ext": dict(sorted((push.ext_fields or {}).items()))}
 
 
-def _running_info(t: RemotingContext, group: str, client: str) -> Response:
+def _running_info(t: RemotingContext, group: str, client: str) -> DecodedResponse:
     return t.request(RequestCode.GET_CONSUMER_RUNNING_INFO, {"consumerGroup": group, "clientId": client})
 
 
@@ -98,7 +98,7 @@ def a_stored_message_is_sent_to_a_client_for_direct_consumption(t: RemotingConte
     asked = t.start(RequestCode.CONSUME_MESSAGE_DIRECTLY, direct)
     push = client.asked()
     t.note("passed on", _shown(push))
-    [message] = Response.of(push).messages
+    [message] = DecodedResponse.of(push).messages
     t.note("message", {"body": message.body, "offset": message.queue_offset, "tag": message.properties.get("TAGS")})
     result = {"autoCommit": True, "consumeResult": "CR_SUCCESS", "order": False, "spentTimeMills": 3}
     client.connection.respond(push, 0, dumps(result))

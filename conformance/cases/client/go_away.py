@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.client import RemotingClient
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...deployment.target import Capability
 
@@ -29,7 +29,7 @@ def recent_clients_get_go_away_during_graceful_shutdown(t: RemotingContext) -> N
     newer = t.connect(version=FIRST_VERSION_WITH_GO_AWAY)
     older = t.connect(version=LAST_VERSION_WITHOUT_GO_AWAY)
 
-    def send(connection: RemotingClient) -> Response:
+    def send(connection: RemotingClient) -> DecodedResponse:
         return t.send(topic, "late", to=connection)
 
     t.note("before", [send(newer).code, send(older).code])

@@ -7,23 +7,23 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.remoting_members import consumer_data, subscription
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 
 
-def _clients(t: RemotingContext, group: str) -> Response:
+def _clients(t: RemotingContext, group: str) -> DecodedResponse:
     return t.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
 
 
-def _connections(t: RemotingContext, group: str) -> Response:
+def _connections(t: RemotingContext, group: str) -> DecodedResponse:
     return t.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group})
 
 
-def _producers(t: RemotingContext, group: str) -> Response:
+def _producers(t: RemotingContext, group: str) -> DecodedResponse:
     return t.request(RequestCode.GET_PRODUCER_CONNECTION_LIST, {"producerGroup": group})
 
 
-def unregister(t: RemotingContext, client: str | None, **groups: str | None) -> Response:
+def unregister(t: RemotingContext, client: str | None, **groups: str | None) -> DecodedResponse:
     return t.request(RequestCode.UNREGISTER_CLIENT, {"clientID": client, **groups})
 
 

@@ -5,7 +5,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
 from ...clients.remoting_consumption import pull_fields
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext
 from ...helpers.consumer import consuming
@@ -13,7 +13,7 @@ from ...helpers.consumer import consuming
 REJECTED = {"rejectPullConsumerEnable": "true"}
 
 
-def _members(t: RemotingContext | GrpcContext, group: str) -> Response:
+def _members(t: RemotingContext | GrpcContext, group: str) -> DecodedResponse:
     return t.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
 
 

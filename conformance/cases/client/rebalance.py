@@ -8,7 +8,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.remoting_members import assignment_request, lock_request, mode_request
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.settings import ODD, VARIED, with_keys
 
@@ -31,17 +31,19 @@ def _lock(t: RemotingContext, client: str, group: str, topic: str, *queues: int)
     return sorted(each["queueId"] for each in response.json["lockOKMQSet"])
 
 
-def _ask_lock(t: RemotingContext, client: str, group: str, topic: str, *queues: int, unlock: bool = False) -> Response:
+def _ask_lock(
+    t: RemotingContext, client: str, group: str, topic: str, *queues: int, unlock: bool = False
+) -> DecodedResponse:
     return t.request(*lock_request(client, group, topic, t.broker_name, queues=queues, unlock=unlock))
 
 
 def _assignment(
     t: RemotingContext, client: str, group: str, topic: str, *, strategy: str = "AVG", **members: Any
-) -> Response:
+) -> DecodedResponse:
     return t.request(*assignment_request(topic, group, client, strategy, **members))
 
 
-def _mode(t: RemotingContext, group: str, topic: str, mode: str, *, share: int = 0) -> Response:
+def _mode(t: RemotingContext, group: str, topic: str, mode: str, *, share: int = 0) -> DecodedResponse:
     return t.request(*mode_request(topic, group, mode, share))
 
 
@@ -197,7 +199,7 @@ def queues_are_divided_among_clients(t: RemotingContext) -> None:
             t.note(f"{strategy}, client {number}", _shares(_assignment(t, client, group, topic, strategy=strategy)))
 
 
-def _shares(response: Response) -> list[Any]:
+def _shares(response: DecodedResponse) -> list[Any]:
     """Return queue ids and modes, sorted by queue id."""
     shares = response.json["messageQueueAssignments"]
     return sorted(([each["messageQueue"]["queueId"], each["mode"]] for each in shares), key=lambda each: each[0])

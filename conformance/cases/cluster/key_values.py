@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.broker_config import settings_of
 
 
-def request(t: RemotingContext, code: int, ext: Mapping[str, object], body: bytes = b"") -> Response:
+def request(t: RemotingContext, code: int, ext: Mapping[str, object], body: bytes = b"") -> DecodedResponse:
     """Send a request to the name server."""
     return t.request(code, ext, body, to=t.namesrv)
 

@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.remoting_members import assignment_request
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...deployment.target import Capability
 
@@ -14,7 +14,7 @@ SECOND = {"second-broker.brokerName": "broker-b"}
 RESTART = {Capability.ADMIN, Capability.RESTART}
 
 
-def by_broker(response: Response) -> dict[str, Any]:
+def by_broker(response: DecodedResponse) -> dict[str, Any]:
     """Return a route's queues and addresses by broker name, because its lists have no order."""
     route = response.json
     return {

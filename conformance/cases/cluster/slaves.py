@@ -5,7 +5,7 @@ from typing import Any
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.sends import send_back
 from ...helpers.transactions import COMMIT, transacting
@@ -35,10 +35,10 @@ def wait_until_slave_connected(t: RemotingContext) -> None:
     t.require(t.until(lambda: t.send(topic, properties=name).code == 0, 90), "the slave did not connect to its master")
 
 
-def pull_from_slave(t: RemotingContext, topic: str, group: str) -> Response:
+def pull_from_slave(t: RemotingContext, topic: str, group: str) -> DecodedResponse:
     """Return the result of a pull from the slave as soon as it knows the topic."""
 
-    def found() -> Response | None:
+    def found() -> DecodedResponse | None:
         response = t.pull(topic, group, to=t.second_broker)
         return None if response.code == 17 else response
 
@@ -48,7 +48,7 @@ def pull_from_slave(t: RemotingContext, topic: str, group: str) -> Response:
     return response
 
 
-def committed_at_slave(t: RemotingContext, topic: str, group: str) -> Response:
+def committed_at_slave(t: RemotingContext, topic: str, group: str) -> DecodedResponse:
     """Return the slave's committed offset."""
     asked = {"consumerGroup": group, "topic": topic, "queueId": 0, "setZeroIfNotFound": "false"}
     return t.request(RequestCode.QUERY_CONSUMER_OFFSET, asked, to=t.second_broker)

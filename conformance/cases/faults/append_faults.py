@@ -7,7 +7,7 @@ from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...clients.remoting_sends import short_names
 from ...context.case_context import CaseContext
 from ...context.grpc import GrpcContext
@@ -29,7 +29,7 @@ _AT_ONCE = {"WAIT": "false"}
 """Properties of a send that waits neither for a flush nor for a slave: upstream's isWaitStoreMsgOK is false."""
 
 
-def _without_usage(response: Response) -> Response:
+def _without_usage(response: DecodedResponse) -> DecodedResponse:
     return replace(response, remark=without_disk_usage(response.remark))
 
 
@@ -115,7 +115,7 @@ def _long(t: CaseContext, topic: str) -> tuple[RequestCode, dict[str, object], b
     return RequestCode.SEND_MESSAGE_V2, short_names(t.send_fields(topic)), _LONG
 
 
-def _send_at_once(t: RemotingContext, topic: str) -> list[Response]:
+def _send_at_once(t: RemotingContext, topic: str) -> list[DecodedResponse]:
     connections = [t.connect() for _ in range(4)]
     under_way = [t.start(*_long(t, topic), to=connections[number % 4]) for number in range(_SENDS)]
     responses = [t.arrival(each) for each in under_way]

@@ -9,9 +9,9 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
 from ...clients import grpc_requests
-from ...clients.http2_connection import Http2Connection
+from ...clients.http2_connection import Http2ClientConnection
 from ...clients.pending import Pending
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.case_context import CaseContext
 from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext, connection_state
@@ -31,7 +31,7 @@ def _killed(t: CaseContext) -> Iterator[None]:
         t.deployment.start()
 
 
-def _end_of(pending: Pending) -> Response | str:
+def _end_of(pending: Pending) -> DecodedResponse | str:
     """Return the response to a request, or how its connection ended."""
     try:
         return pending(_STOP_SECONDS)
@@ -79,7 +79,7 @@ def _note_proxy_down(t: GrpcContext, kill: bool) -> None:
     t.sent(topic, 1)
     rule = {"then": {"stop_broker": {"broker": t.broker_name, "kill": kill}}}
     endpoint = t.deployment.access.endpoint
-    with Http2Connection(endpoint) as connection:
+    with Http2ClientConnection(endpoint) as connection:
         query = grpc_requests.route(topic, t.endpoints()).SerializeToString()
         connection.call(1, "QueryRoute", query, dict(t.metadata("client")))
         connection.until_ended(1, 10)
@@ -147,7 +147,7 @@ def a_proxy_that_shuts_down_sends_goaway_and_completes_open_streams(t: GrpcConte
     t.end_streams()  # an open telemetry stream delays a shutdown by 30 s
     stops: list[Thread] = []
     rule = {"when": {"operation": "GetRouteInfo"}, "then": "go_away"}
-    with Http2Connection(t.deployment.access.endpoint) as connection:
+    with Http2ClientConnection(t.deployment.access.endpoint) as connection:
         waiting = t.receive_request(topic, group, await_s=5)
         connection.call(1, "ReceiveMessage", waiting.SerializeToString(), metadata)
 

@@ -7,7 +7,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.remoting_consumption import pull_fields
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, popping
 from ...helpers.sends import send_back, send_batch
@@ -29,7 +29,7 @@ COPIES_FIRST = with_keys(VARIED, "popFromRetryProbability")
 _RETRY_SECONDS = 15.0
 
 
-def _send_all(t: RemotingContext, topic: str) -> list[Response]:
+def _send_all(t: RemotingContext, topic: str) -> list[DecodedResponse]:
     sends = [t.send(topic, body, tag=tag, properties={"size": size}) for body, tag, size in _MESSAGES]
     return t.readable(topic, *sends)
 

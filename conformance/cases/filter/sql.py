@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.json_text import dumps
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.settings import ODD, with_keys
 
@@ -36,7 +36,7 @@ def _note_all(t: RemotingContext, expressions: Iterable[str]) -> None:
         t.note(expression, response.bodies if response.code == 0 else response.code)
 
 
-def _check(t: RemotingContext, group: str, topic: str, expression: str, *, kind: str = "SQL92") -> Response:
+def _check(t: RemotingContext, group: str, topic: str, expression: str, *, kind: str = "SQL92") -> DecodedResponse:
     data = {"topic": topic, "subString": expression, "expressionType": kind}
     body = {"clientId": "client", "group": group, "subscriptionData": data}
     return t.request(RequestCode.CHECK_CLIENT_CONFIG, None, dumps(body))

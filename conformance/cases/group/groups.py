@@ -7,16 +7,16 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.json_text import dumps
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.settings import NO_AUTO_CREATE, with_keys
 
 
-def _make(t: RemotingContext, **config: Any) -> Response:
+def _make(t: RemotingContext, **config: Any) -> DecodedResponse:
     return t.request(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, None, dumps(config))
 
 
-def _config(t: RemotingContext, group: str) -> Response:
+def _config(t: RemotingContext, group: str) -> DecodedResponse:
     return t.request(RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG, {"group": group})
 
 

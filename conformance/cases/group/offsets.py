@@ -3,15 +3,15 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext, reply_to
 
 
-def _of_queue(t: RemotingContext, code: int, topic: str, queue: int = 0, **fields: object) -> Response:
+def _of_queue(t: RemotingContext, code: int, topic: str, queue: int = 0, **fields: object) -> DecodedResponse:
     return t.request(code, {"topic": topic, "queueId": queue, **fields})
 
 
-def _reset(t: RemotingContext, topic: str, group: str, timestamp: int, **fields: object) -> Response:
+def _reset(t: RemotingContext, topic: str, group: str, timestamp: int, **fields: object) -> DecodedResponse:
     ext = {"topic": topic, "group": group, "timestamp": timestamp, "isForce": True, **fields}
     return t.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext)
 

@@ -14,7 +14,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
 from ...clients.pending import Pending
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...clients.remoting_sends import short_names
 from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext
@@ -65,7 +65,7 @@ _ALSO_REFUSED = (
 )
 
 
-def without_waiting_time(response: Response) -> Response:
+def without_waiting_time(response: DecodedResponse) -> DecodedResponse:
     """Replace the waiting time in a response's remark, because the timeout check runs some milliseconds late."""
     return replace(response, remark=_PERIOD.sub("period in queue: {ms}", response.remark or "") or response.remark)
 
@@ -143,7 +143,7 @@ def a_transaction_end_is_rejected_after_a_queue_timeout(t: RemotingContext) -> N
     producers = transacting(t)
     first, second, third = (t.arrival(producers.start_half(name)) for name in ("first", "second", "third"))
 
-    def start(half: Response, value: int) -> Pending:
+    def start(half: DecodedResponse, value: int) -> Pending:
         ended = t.start(RequestCode.END_TRANSACTION, producers.end_fields(half, value), to=t.connect())
         t.wait(STARTED_SECONDS)
         return ended

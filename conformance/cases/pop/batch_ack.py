@@ -4,7 +4,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.remoting_consumption import batch_ack_entry, batch_ack_request
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, bodies, popping
 
@@ -14,7 +14,7 @@ def entry(group: PopGroup, handle: str, offsets: list[int]) -> dict[str, object]
     return batch_ack_entry(group.topic, group.name, handle, offsets)
 
 
-def batch_ack(t: RemotingContext, *entries: dict[str, object]) -> Response:
+def batch_ack(t: RemotingContext, *entries: dict[str, object]) -> DecodedResponse:
     """Send a BATCH_ACK_MESSAGE request with these entries."""
     return t.request(*batch_ack_request(t.broker_name, entries))
 

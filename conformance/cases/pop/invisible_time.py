@@ -4,12 +4,12 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.receipt_handles import HANDLE_FIELDS, forged
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import all_popped, bodies, note_without, one_popped, popping
 
 
-def new_handle(old: str, response: Response, offset: int) -> str:
+def new_handle(old: str, response: DecodedResponse, offset: int) -> str:
     """Build the new handle from the response to a change, as clients do."""
     _, _, _, _, digit, broker, queue, _ = old.split(" ")
     times = (response["popTime"], response["invisibleTime"], response["reviveQid"])

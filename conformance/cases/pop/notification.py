@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.pending import Pending
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, note_refused_places, popping
 from ...helpers.settings import NO_AUTO_CREATE, ODD, VARIED, with_keys
@@ -25,7 +25,7 @@ def notification_fields(group: PopGroup, queue: int = -1, *, poll_ms: int = 0, *
     }
 
 
-def notification(group: PopGroup, queue: int = -1, **more: Any) -> Response:
+def notification(group: PopGroup, queue: int = -1, **more: Any) -> DecodedResponse:
     """Send a NOTIFICATION request and return its response."""
     return group.t.request(RequestCode.NOTIFICATION, notification_fields(group, queue, **more))
 

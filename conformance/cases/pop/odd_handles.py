@@ -10,7 +10,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import remoting_case
 from ...clients.json_text import dumps
 from ...clients.receipt_handles import forged
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, bodies, popping
 from .batch_ack import batch_ack, entry
@@ -49,7 +49,7 @@ def forged_handles(t: RemotingContext, handle: str) -> dict[str, str]:
     }
 
 
-def note_each(group: PopGroup, forged: dict[str, str], request: Callable[[str], Response]) -> None:
+def note_each(group: PopGroup, forged: dict[str, str], request: Callable[[str], DecodedResponse]) -> None:
     """Record the response for each forged handle, and the group's committed offset afterwards."""
     for what, handle in forged.items():
         response = request(handle)
@@ -108,7 +108,7 @@ def most_changes_with_forged_handles_redeliver_the_message(t: RemotingContext) -
     after the duration of that pop.
     """
     popped_ms, changed_ms, count_after_s = 16_000, 2000, 13
-    changes: dict[str, tuple[PopGroup, Response]] = {}
+    changes: dict[str, tuple[PopGroup, DecodedResponse]] = {}
     watch = t.stopwatch()
     # Any handle yields the descriptions of the changes.
     for what in forged_handles(t, "0 0 0 0 0 broker 0 0"):

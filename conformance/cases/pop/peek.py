@@ -3,13 +3,13 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, note_refused_places, popping
 from ...helpers.settings import ODD, VARIED, with_keys
 
 
-def peek(group: PopGroup, queue: int = -1, *, count: int = 32) -> Response:
+def peek(group: PopGroup, queue: int = -1, *, count: int = 32) -> DecodedResponse:
     """Send a PEEK_MESSAGE request."""
     ext = {"consumerGroup": group.name, "topic": group.topic, "queueId": queue, "maxMsgNums": count}
     return group.t.request(RequestCode.PEEK_MESSAGE, ext)

@@ -3,13 +3,13 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, note_refused_places, popping
 from .notification import waiting as waiting_notification
 
 
-def polling_info(group: PopGroup, queue: int = -1) -> Response:
+def polling_info(group: PopGroup, queue: int = -1) -> DecodedResponse:
     """Send a POLLING_INFO request."""
     return group.t.request(
         RequestCode.POLLING_INFO, {"consumerGroup": group.name, "topic": group.topic, "queueId": queue}

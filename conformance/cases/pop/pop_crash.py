@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...deployment.target import Capability
 from ...helpers.pops import PopGroup, bodies, popping
@@ -31,7 +31,7 @@ INVISIBLE_MS = 40_000
 LONG_MS = 3_600_000
 
 
-def pop_four(group: PopGroup) -> Response:
+def pop_four(group: PopGroup) -> DecodedResponse:
     """Pop four messages: ack the first, batch-ack the second, prolong the third, leave the fourth in flight."""
     response = group.pop(max_messages=4, invisible_ms=INVISIBLE_MS)
     popped = group.t.popped(response)

@@ -3,7 +3,7 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, popping
 
@@ -20,7 +20,7 @@ def with_batch_in_flight(t: RemotingContext, queue: int) -> PopGroup:
 
 
 def note_pop(t: RemotingContext, label: str, group: PopGroup, queue: int) -> None:
-    response: Response = group.pop_in_order(queue=queue, invisible_ms=LONG_MS)
+    response: DecodedResponse = group.pop_in_order(queue=queue, invisible_ms=LONG_MS)
     t.note(label, [response.bodies, response.fields.get("orderCountInfo")])
 
 

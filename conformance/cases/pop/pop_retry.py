@@ -3,7 +3,7 @@
 from rocketmq_testkit.emulator.message.names import dlq_topic, pop_retry_topic
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, popping
 from ...helpers.settings import ODD, VARIED, with_keys
@@ -30,7 +30,7 @@ def note_two_three_and_the_rest(t: RemotingContext, group: PopGroup) -> None:
     t.note("the rest", pop_fields(group.pop()))
 
 
-def pop_fields(response: Response) -> list[object]:
+def pop_fields(response: DecodedResponse) -> list[object]:
     """Return bodies in their order, start and offset infos, and the rest number."""
     return [response.bodies, response["startOffsetInfo"], response["msgOffsetInfo"], response["restNum"]]
 

@@ -20,7 +20,7 @@ from rocketmq_testkit.emulator.pop.check_point import CK_TAG, CheckPoint
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...clients.remoting_sends import compressed
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, bodies, popping
@@ -31,7 +31,7 @@ HOUR_MS = 3_600_000
 LONGEST_INVISIBLE_MS = 2**63 - 1
 
 
-def pop_until_found(group: PopGroup) -> Response:
+def pop_until_found(group: PopGroup) -> DecodedResponse:
     """Pop with an invisible duration of 0, repeated until a message is found."""
     found = group.t.until(lambda: response if (response := group.pop(invisible_ms=0)).messages else None)
     group.t.require(found, f"no pop of {group.topic} returned a message within 30 s")

@@ -7,7 +7,7 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, popping, record_shown, records_since
 from ...helpers.sends import send_batch
@@ -31,7 +31,7 @@ class ReviveRecords:
         """Return the messages in the timer topic that hold the records, as soon as there are `count`."""
         return self._records(TIMER_TOPIC, 0, self._since, count, seconds=seconds)
 
-    def in_revive_topic(self, response: Response, count: int, seconds: float = 10) -> list[dict[str, Any]]:
+    def in_revive_topic(self, response: DecodedResponse, count: int, seconds: float = 10) -> list[dict[str, Any]]:
         """Return the records of a pop in the revive topic as soon as there are `count`."""
         queue = int(response["reviveQid"])
         topic = revive_topic(self._group.t.cluster)
@@ -52,7 +52,7 @@ def tags(records: list[dict[str, Any]]) -> list[str]:
     return [each["properties"]["TAGS"] for each in records]
 
 
-def logged_pop(t: RemotingContext, messages: int, **more: Any) -> tuple[PopGroup, ReviveRecords, Response]:
+def logged_pop(t: RemotingContext, messages: int, **more: Any) -> tuple[PopGroup, ReviveRecords, DecodedResponse]:
     """Create a group that pops `messages` messages. Return it, the records of its pops, and the response to the pop."""
     group = popping(t, messages)
     log = ReviveRecords(group)

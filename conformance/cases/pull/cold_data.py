@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.broker_config import read_settings
 
@@ -23,12 +23,12 @@ CLEARED_WITHIN_S = 12.0
 """The longest time in seconds until a pull is served again: two rounds of 5 s, and margin."""
 
 
-def limit(t: RemotingContext, text: str) -> Response:
+def limit(t: RemotingContext, text: str) -> DecodedResponse:
     """Set limits of groups, written as Java properties."""
     return t.request(RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG, {}, text.encode())
 
 
-def limits(t: RemotingContext) -> Response:
+def limits(t: RemotingContext) -> DecodedResponse:
     """Request the configured limits and runtime data."""
     return t.request(RequestCode.GET_COLD_DATA_FLOW_CTR_INFO, {})
 

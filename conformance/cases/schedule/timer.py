@@ -5,13 +5,15 @@ from typing import Any
 from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.timers import DAY_MS, handle_of
 from .delay import note_delivered
 
 
-def timed(t: RemotingContext, topic: str, name: str, value: object, *, body: str = "timed", **more: Any) -> Response:
+def timed(
+    t: RemotingContext, topic: str, name: str, value: object, *, body: str = "timed", **more: Any
+) -> DecodedResponse:
     """Send a message with one of the properties that set a delivery time."""
     response = t.send(topic, body, properties={name: str(value)}, **more)
     t.note(f"sent with {name}", response.without("queueOffset", "recallHandle"), 0)

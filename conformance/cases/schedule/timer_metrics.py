@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.message.names import TIMER_TOPIC
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...deployment.target import Capability
 from ...helpers.timers import handle, recall
@@ -19,7 +19,7 @@ _POINT = struct.Struct(">qqqqqqq")
 """Last read time, timer log position, processed queue offset, the master's offset, and a version of three numbers."""
 
 
-def metrics(t: RemotingContext) -> Response:
+def metrics(t: RemotingContext) -> DecodedResponse:
     """Request the numbers of waiting messages."""
     return t.request(RequestCode.GET_TIMER_METRICS)
 

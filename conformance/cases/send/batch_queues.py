@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.client.messages import split_records
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.sends import send_batch
 from ..topic.topics import create
@@ -25,7 +25,7 @@ def batched(t: RemotingContext) -> str:
     return topic
 
 
-def _records(response: Response) -> list[tuple[int, str, str | None, bool]]:
+def _records(response: DecodedResponse) -> list[tuple[int, str, str | None, bool]]:
     """Return offset, sysFlag, INNER_NUM and whether the body equals the batch, for each record of a response."""
     found = [decode(each) for each in split_records(response.body)]
     whole = batch_body(PARTS)
@@ -35,7 +35,7 @@ def _records(response: Response) -> list[tuple[int, str, str | None, bool]]:
     ]
 
 
-def _seen(response: Response) -> dict[str, object]:
+def _seen(response: DecodedResponse) -> dict[str, object]:
     """Return the code, offsets and records of a pull response."""
     ends = {name: response.fields.get(name) for name in ("nextBeginOffset", "minOffset", "maxOffset")}
     return {"code": response.code, **ends, "records": _records(response) if response.code == 0 else []}

@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...clients.remoting_sends import short_names
 from ...clients.send_fields import SendFields
 from ...context.remoting import RemotingContext, reply_to
@@ -45,17 +45,17 @@ def pushed_fields(push: RemotingCommand) -> dict[str, object]:
     return {"code": push.code, "flag": push.flag, "ext": ext, "properties": properties, "body": push.body}
 
 
-def without_queue_offset(response: Response | str) -> Response | str:
+def without_queue_offset(response: DecodedResponse | str) -> DecodedResponse | str:
     """Return the response to a reply without its queue offset, because all cases share the reply topic."""
-    return response.without("queueOffset") if isinstance(response, Response) else response
+    return response.without("queueOffset") if isinstance(response, DecodedResponse) else response
 
 
-def reply_response(connection: RemotingClient, opaque: int) -> Response | str:
+def reply_response(connection: RemotingClient, opaque: int) -> DecodedResponse | str:
     """Wait for the response to a reply by its opaque, and return it without its queue offset."""
     return without_queue_offset(reply_to(connection, opaque, 15))
 
 
-def pushed(t: RemotingContext) -> tuple[RemotingClient, RemotingCommand, Callable[[], Response | str]]:
+def pushed(t: RemotingContext) -> tuple[RemotingClient, RemotingCommand, Callable[[], DecodedResponse | str]]:
     """Send a reply; return the requester's connection, the pushed request and a function that awaits the response."""
     client, connection = register_requester(t)
     replier = t.connect()
@@ -78,7 +78,7 @@ def a_reply_is_stored_in_the_reply_topic(t: RemotingContext) -> None:
     connection, push, answered = pushed(t)
     connection.respond(push)
     response = answered()
-    assert isinstance(response, Response)
+    assert isinstance(response, DecodedResponse)
     message = t.message_at(reply_topic(t.cluster), 0, int(response["queueOffset"]))
     t.note("stored", {"body": message.body, "properties": dict(sorted(message.properties.items()))})
     t.note("same id", message.offset_message_id == response["msgId"])

@@ -4,7 +4,7 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.static_topics import make_static, part
 from ..cluster.several_brokers import SECOND
@@ -33,7 +33,7 @@ def _moved(t: RemotingContext) -> str:
     return topic
 
 
-def _committed(t: RemotingContext, topic: str, group: str, to: RemotingClient) -> Response:
+def _committed(t: RemotingContext, topic: str, group: str, to: RemotingClient) -> DecodedResponse:
     return t.request(RequestCode.QUERY_CONSUMER_OFFSET, {"consumerGroup": group, "topic": topic, "queueId": 0}, to=to)
 
 

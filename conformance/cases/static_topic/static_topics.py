@@ -4,14 +4,14 @@ from rocketmq_testkit.remoting.client import decode_messages
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.sends import send_batch
 from ...helpers.static_topics import crossed, make_static, part, static_topic
 from ..topic.topics import delete
 
 
-def pull_shown(response: Response) -> dict[str, object]:
+def pull_shown(response: DecodedResponse) -> dict[str, object]:
     """Return the fields of a pull response, with queue id and offset of each message."""
     fields = ("nextBeginOffset", "minOffset", "maxOffset", "offsetDelta")
     found = [(each.body.decode(), each.queue_id, each.queue_offset) for each in decode_messages(response.body)]
@@ -19,7 +19,7 @@ def pull_shown(response: Response) -> dict[str, object]:
     return {"code": response.code, "remark": response.remark, **ends, "messages": found}
 
 
-def sent(t: RemotingContext, topic: str, body: str, queue: int = 0) -> Response:
+def sent(t: RemotingContext, topic: str, body: str, queue: int = 0) -> DecodedResponse:
     """Send a message, and return the response without ids once the message can be read."""
     end = t.max_offset(topic, queue)
     response = t.send(topic, body, queue=queue)

@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.broker_config import read_settings
 from ...helpers.sends import send_back, send_batch
@@ -18,12 +18,14 @@ SAMPLED_SECONDS = 11
 MINUTE_SECONDS = 76
 
 
-def view_counter(t: RemotingContext, name: str | None, key: str | None, to: RemotingClient | None = None) -> Response:
+def view_counter(
+    t: RemotingContext, name: str | None, key: str | None, to: RemotingClient | None = None
+) -> DecodedResponse:
     """Request a counter by name and key."""
     return t.request(RequestCode.VIEW_BROKER_STATS_DATA, {"statsName": name, "statsKey": key}, to=to)
 
 
-def last_minute(response: Response) -> object:
+def last_minute(response: DecodedResponse) -> object:
     """Return sum and average of the last minute, and whether the rate is above 0."""
     if response.code:
         return response

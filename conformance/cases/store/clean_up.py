@@ -11,7 +11,7 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.case_context import CaseContext
 from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext
@@ -46,7 +46,7 @@ def min_offset(t: CaseContext, topic: str, queue: int = 0) -> int:
     return int(t.request(RequestCode.GET_MIN_OFFSET, {"topic": topic, "queueId": queue})["offset"])
 
 
-def fill(t: RemotingContext, topic: str) -> list[Response]:
+def fill(t: RemotingContext, topic: str) -> list[DecodedResponse]:
     """Send messages of 100 kB that start with `m0`, `m1`, ..., with the keys `k0`, `k1`, ..."""
     sends = (t.send(topic, f"m{number} {_FILLER}", keys=f"k{number}") for number in range(MESSAGES))
     return t.readable(topic, *sends)
@@ -57,7 +57,7 @@ def words(messages: list[ReceivedMessage]) -> list[str]:
     return [message.body.partition(b" ")[0].decode() for message in messages]
 
 
-def delete_files(t: CaseContext) -> Response:
+def delete_files(t: CaseContext) -> DecodedResponse:
     """Request the deletion of files."""
     return t.request(RequestCode.DELETE_EXPIRED_COMMITLOG, {})
 

@@ -4,7 +4,7 @@ from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...clients.remoting_sends import short_names
 from ...clients.remoting_topics import topic_request
 from ...context.grpc import GrpcContext
@@ -113,7 +113,7 @@ def fill(t: RemotingContext, topic: str, *messages: tuple[str, str]) -> None:
     t.until(lambda: t.pull(topic, t.group(), offset=len(messages)).code == 19, 10)
 
 
-def send_batch(t: RemotingContext, topic: str, properties: dict[str, str], body: bytes = b"") -> Response:
+def send_batch(t: RemotingContext, topic: str, properties: dict[str, str], body: bytes = b"") -> DecodedResponse:
     """Send a batch of one message."""
     fields = short_names(t.send_fields(topic, unique=False, batch=True))
     return t.request(RequestCode.SEND_BATCH_MESSAGE, fields, batch_body([(body, properties)]))

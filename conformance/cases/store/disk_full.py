@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ...case import grpc_case, remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext
 from ...helpers.consumer import consuming
@@ -14,7 +14,7 @@ from ...helpers.timers import recall, timed
 from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 
 
-def _without_usage(response: Response) -> Response:
+def _without_usage(response: DecodedResponse) -> DecodedResponse:
     """Return the response without the disk usage."""
     return replace(response, remark=without_disk_usage(response.remark))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext
 from ...helpers.broker_config import change
@@ -84,7 +84,7 @@ def proxy_sends_before_the_accept_timestamp_get_internal_server_error(t: GrpcCon
     t.note("sent", [sent.code, _before_the_time(sent.message)])
 
 
-def without_time(response: Response) -> Response:
+def without_time(response: DecodedResponse) -> DecodedResponse:
     """Remove the start time from a response, because it is formatted in the broker's time zone."""
     return replace(response, remark=_before_the_time(response.remark or ""))
 

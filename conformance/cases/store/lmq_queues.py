@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.client.messages import split_records
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...clients.send_fields import SendFields
 from ...context.remoting import RemotingContext
 from ...helpers.sends import send_batch
@@ -25,14 +25,16 @@ def lmq_name(t: RemotingContext) -> str:
     return LMQ_PREFIX + t.new("light")
 
 
-def send_to_lmqs(t: RemotingContext, topic: str, names: str, body: str = "m", **more: Unpack[SendFields]) -> Response:
+def send_to_lmqs(
+    t: RemotingContext, topic: str, names: str, body: str = "m", **more: Unpack[SendFields]
+) -> DecodedResponse:
     """Send a message that names LMQs, and return when it can be read in its topic."""
     own = {**(more.pop("properties", None) or {}), DISPATCH: names}
     fields: SendFields = {**more, "properties": own}
     return t.readable(topic, t.send(topic, body, **fields))[0]
 
 
-def messages_with_lmq_offsets(response: Response) -> list[tuple[str, str, int, int, str | None]]:
+def messages_with_lmq_offsets(response: DecodedResponse) -> list[tuple[str, str, int, int, str | None]]:
     """Return body, topic, queue, offset and LMQ offsets of each message in a response."""
     found = [decode(each) for each in split_records(response.body)]
     return [

@@ -13,7 +13,7 @@ from rocketmq_testkit.emulator.message.names import (
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...clients.remoting_topics import topic_request
 from ...context.remoting import RemotingContext
 from ...helpers.settings import NO_AUTO_CREATE, with_keys
@@ -23,7 +23,7 @@ OFF = with_keys(NO_AUTO_CREATE, "autoCreateTopicEnable")
 
 def first_send(
     t: RemotingContext, topic: str, template: str = AUTO_CREATE_TOPIC, queues: object = 4, **more: Any
-) -> Response:
+) -> DecodedResponse:
     """Send to a topic that does not exist yet."""
     fields: dict[str, Any] = {"defaultTopic": template, "defaultTopicQueueNums": queues, **more}
     return t.send(topic, **fields).without("msgId", "transactionId")

@@ -5,7 +5,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.json_text import dumps
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...clients.remoting_topics import topic_fields
 from ...context.remoting import RemotingContext
 from ...helpers.pops import popping
@@ -13,12 +13,12 @@ from ...helpers.pops import popping
 CREATE = RequestCode.UPDATE_AND_CREATE_TOPIC
 
 
-def create(t: RemotingContext, topic: str, /, **changes: object) -> Response:
+def create(t: RemotingContext, topic: str, /, **changes: object) -> DecodedResponse:
     """Create or change a topic."""
     return t.request(CREATE, {**topic_fields(topic, queues=2), **changes})
 
 
-def delete(t: RemotingContext, topic: str) -> tuple[Response, Response]:
+def delete(t: RemotingContext, topic: str) -> tuple[DecodedResponse, DecodedResponse]:
     """Delete a topic on the broker and then on the name server, as administrators do."""
     ext = {"topic": topic}
     return (

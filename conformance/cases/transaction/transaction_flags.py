@@ -3,7 +3,7 @@
 from rocketmq_testkit.remoting.client import ReceivedMessage
 
 from ...case import remoting_case
-from ...clients.remoting_response import Response
+from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.settings import NO_AUTO_CREATE, with_keys
 from ...helpers.transactions import COMMIT, PREPARED, ROLLBACK, shown, transacting
@@ -12,7 +12,7 @@ FLAGS = (PREPARED, ROLLBACK, COMMIT)
 """Transaction types in the sysFlag of a send: prepared, rolled back and committed."""
 
 
-def _in_log(t: RemotingContext, sent: Response) -> ReceivedMessage:
+def _in_log(t: RemotingContext, sent: DecodedResponse) -> ReceivedMessage:
     """Return the message stored by a send, read from the commit log."""
     [message] = t.view(sent.place).messages
     return message
