@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from pyspark_rocketmq.audit import VERDICTS, Kind, read_lines
+from pyspark_rocketmq.audit import VERDICTS, EventKind, read_lines
 from pyspark_rocketmq.audit.command import FAILED, SOUND, UNUSABLE, main, parser
 from pyspark_rocketmq.audit.events import COLUMNS
 from rocketmq_testkit.fixtures import Emulator
@@ -70,7 +70,7 @@ def test_the_audit_page_names_every_option_verdict_event_and_column() -> None:
     page = (Path(__file__).parents[1] / "docs" / "audit.md").read_text()
     options = {word for action in parser()._actions for word in action.option_strings if word.startswith("--")}
     names = {f"`{option}" for option in options - {"--help"}}
-    names |= {f"| **{verdict}** |" for verdict in VERDICTS} | {f"`{kind}`" for kind in Kind}
+    names |= {f"| **{verdict}** |" for verdict in VERDICTS} | {f"`{kind}`" for kind in EventKind}
     names |= {f"`{column}`" for column in COLUMNS}
     assert {name for name in names if name not in page} == set()
 

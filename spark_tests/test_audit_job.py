@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 from pyspark_rocketmq.audit import (
     AuditRules,
     Event,
+    EventKind,
     JournalError,
-    Kind,
     audit_events,
     audit_journals,
     sample,
@@ -25,7 +25,7 @@ from pyspark_rocketmq.audit import (
 from pyspark_rocketmq.audit.events import COLUMNS
 from pyspark_rocketmq.audit.job import SparkAudit
 from pyspark_rocketmq.audit.page import page, sentence, table
-from pyspark_rocketmq.audit.rules import FAILURES, VERDICTS, Facts
+from pyspark_rocketmq.audit.rules import FAILURES, VERDICTS, DeliveryFacts
 from pyspark_rocketmq.audit.summary import summarize
 
 
@@ -41,7 +41,7 @@ def journal(chance: Random, run_id: str) -> list[Event]:
     return [
         Event(
             chance.randint(0, 12) * 1000,
-            chance.choice([*Kind, Kind.STORED, Kind.DELIVERED, Kind.DELIVERED, Kind.ACKED]),
+            chance.choice([*EventKind, EventKind.STORED, EventKind.DELIVERED, EventKind.DELIVERED, EventKind.ACKED]),
             topic=chance.choice(["t1", "t1", "t2"]),
             message_id=chance.choice(["m1", "m1", "m2", "m3"]),
             group=chance.choice(["g1", "g1", "g2"]),
@@ -64,7 +64,7 @@ Row = tuple[tuple[str, str, str, str], dict[str, Any], str | None, frozenset[str
 
 def by_spark(audit: SparkAudit) -> list[Row]:
     """Return names, facts, keys and verdicts of all accounts, sorted."""
-    names = [field.name for field in fields(Facts)]
+    names = [field.name for field in fields(DeliveryFacts)]
     return sorted(
         (
             (row["run"], row["topic"], row["group"], row["id"]),
@@ -78,7 +78,7 @@ def by_spark(audit: SparkAudit) -> list[Row]:
 
 def by_python(events: Iterable[Event], rules: AuditRules | None = None) -> list[Row]:
     """Return the same data from the audit in memory."""
-    names = [field.name for field in fields(Facts)]
+    names = [field.name for field in fields(DeliveryFacts)]
     return sorted(
         (
             (each.run_id, each.topic, each.group, each.message_id),
@@ -130,7 +130,7 @@ def test_spark_and_memory_audits_return_the_same_facts_and_verdicts(
 def life(message_id: str, *kinds: str, start: int = 0, **more: Any) -> list[Event]:
     """Return events of a message, a millisecond apart."""
     return [
-        Event(start + number * 1000, Kind(kind), "orders", message_id, group="shop", **more)
+        Event(start + number * 1000, EventKind(kind), "orders", message_id, group="shop", **more)
         for number, kind in enumerate(kinds)
     ]
 
@@ -247,7 +247,7 @@ def test_a_malformed_line_is_reported_in_the_words_of_the_audit_in_memory(
 def test_unusable_journal_files_are_refused_by_name(session: SparkSession, tmp_path: Path) -> None:
     """A missing file, unknown format, empty folder, wrong column type or partly numbered run is rejected."""
     session.createDataFrame([("soon",)], "ts_us string").write.parquet(str(tmp_path / "x.parquet"))
-    half = [JOURNAL[0], Event(1, Kind.STORED, "orders", "m", seq=4)]
+    half = [JOURNAL[0], Event(1, EventKind.STORED, "orders", "m", seq=4)]
     (tmp_path / "empty").mkdir()
     (tmp_path / "journal.csv").write_text("")
     (tmp_path / "no.parquet").mkdir()

@@ -4,16 +4,16 @@ import re
 
 from pyspark_rocketmq.audit.page import page
 from pyspark_rocketmq.audit.rules import FAILURES, VERDICTS
-from pyspark_rocketmq.audit.summary import Finding, Line, Moment, Summary
+from pyspark_rocketmq.audit.summary import AuditFinding, Moment, Summary, SummaryLine
 
 ODD = """<b>"odd"</b> & 'odd' {{ 7 * 7 }}"""
 START_US = 1_767_225_600_000_000
 
 
-def line(topic: str, messages: int, key: str | None, failures: int) -> Line:
+def line(topic: str, messages: int, key: str | None, failures: int) -> SummaryLine:
     """Return the sums of a topic and group with `failures` of the first kind."""
     counts = dict.fromkeys(VERDICTS, 0) | {FAILURES[0]: failures}
-    return Line(
+    return SummaryLine(
         topic,
         "warehouse",
         key,
@@ -37,7 +37,7 @@ def summary(topic: str) -> Summary:
         width_us=1_000_000,
         delays={3: 1, 5: 4},
         findings=[
-            Finding(
+            AuditFinding(
                 "run",
                 topic,
                 "warehouse",

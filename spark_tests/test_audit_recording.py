@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from pyspark_rocketmq.audit import Event, JournalError, Kind, audit_events, events_of
+from pyspark_rocketmq.audit import Event, EventKind, JournalError, audit_events, events_of
 from pyspark_rocketmq.audit.recording import read_emulator
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_consumption import pop_request
@@ -106,7 +106,7 @@ def test_a_popped_and_redelivered_message_is_recovered(rocketmq: Emulator, clien
     [account] = audit_events(journal_events(rocketmq)).accounts
     assert (account.topic, account.group, account.key) == ("orders", "shop", "table")
     assert account.verdicts == {"recovered"}
-    delivered = next(event for event in journal_events(rocketmq) if event.kind is Kind.DELIVERED)
+    delivered = next(event for event in journal_events(rocketmq) if event.kind is EventKind.DELIVERED)
     assert (delivered.invisible_ms, delivered.tags, delivered.keys) == (INVISIBLE_MS, "tea", "k")
 
 
@@ -290,13 +290,13 @@ def test_refused_requests_are_no_events(rocketmq: Emulator) -> None:
     rocketmq.run_on_loop(
         lambda host: refuse(host, PopMessage("late", "orders", -1, 8, INVISIBLE_MS, 0, 0, 0, "TAG", "*"))
     )
-    assert [event.kind for event in events_of(rocketmq)] == [Kind.STORED]
+    assert [event.kind for event in events_of(rocketmq)] == [EventKind.STORED]
     handle = clients.pop()[0]
     rocketmq.run_on_loop(lambda host: refuse(host, AckMessage("shop", "orders", 0, handle, 0)))
     events = events_of(rocketmq)
     assert {event.group for event in events if event.group} == {"shop"}
-    assert Kind.DELIVERED in [event.kind for event in events]
-    assert Kind.ACKED not in [event.kind for event in events]
+    assert EventKind.DELIVERED in [event.kind for event in events]
+    assert EventKind.ACKED not in [event.kind for event in events]
 
 
 def test_a_pop_that_a_rule_dropped_creates_no_interest(rocketmq: Emulator) -> None:

@@ -3,14 +3,23 @@
 import io
 
 import pytest
-from pyspark_rocketmq.audit import Account, AuditRules, Event, JournalError, Kind, audit_events, read_lines, write_lines
+from pyspark_rocketmq.audit import (
+    Account,
+    AuditRules,
+    Event,
+    EventKind,
+    JournalError,
+    audit_events,
+    read_lines,
+    write_lines,
+)
 
 SECOND = 1_000_000
 
 
 def at(second: float, kind: str, message_id: str | None = "m1", group: str | None = "g", **more: object) -> Event:
     """Create an event of topic `t`, some seconds after the start; an event that concerns no group names none."""
-    return Event(int(second * SECOND), Kind(kind), "t", message_id, group=group, **more)  # type: ignore[arg-type]  # fields by name
+    return Event(int(second * SECOND), EventKind(kind), "t", message_id, group=group, **more)  # type: ignore[arg-type]  # fields by name
 
 
 def accounts(*events: Event, rules: AuditRules | None = None) -> dict[tuple[str, str], Account]:

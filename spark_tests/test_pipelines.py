@@ -10,7 +10,7 @@ from group_member import Member
 from many_messages import fill
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
-from pyspark_rocketmq.audit import Event, Kind, audit_events, audit_journals, events_of, write_lines
+from pyspark_rocketmq.audit import Event, EventKind, audit_events, audit_journals, events_of, write_lines
 from pyspark_rocketmq.audit.rules import FAILURES
 from pyspark_rocketmq.cluster.cluster import Cluster
 from pyspark_rocketmq.options.options import source_options
@@ -123,8 +123,8 @@ def test_an_aggregation_between_topics_loses_nothing(spark_rocketmq: SparkRocket
         ("totals", "billing"): len(counts),
     }
     assert by_spark(spark_rocketmq, events) == {}
-    missing = next(each.message_id for each in events if each.kind is Kind.ACKED and each.topic == "orders")
-    without = [each for each in events if each.message_id != missing or each.kind is Kind.STORED]
+    missing = next(each.message_id for each in events if each.kind is EventKind.ACKED and each.topic == "orders")
+    without = [each for each in events if each.message_id != missing or each.kind is EventKind.STORED]
     assert by_spark(spark_rocketmq, without) == {"lost": 1}
     assert len(audit_events(without).of("lost")) == 1
 

@@ -6,7 +6,7 @@ must not know a running emulator. Modules that need Spark are loaded on demand.
 
 from typing import TYPE_CHECKING, Any
 
-from .events import Event, JournalError, Kind, read_lines, write_lines
+from .events import Event, EventKind, JournalError, read_lines, write_lines
 from .ledger import Account, Audit, audit_events
 from .rules import VERDICTS, AuditRules
 
@@ -21,8 +21,8 @@ __all__ = [
     "Audit",
     "AuditRules",
     "Event",
+    "EventKind",
     "JournalError",
-    "Kind",
     "SparkAudit",
     "audit_events",
     "audit_journals",

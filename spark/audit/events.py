@@ -23,7 +23,7 @@ class JournalError(ValueError):
     """A journal that cannot be audited; the text says which line or file, and why."""
 
 
-class Kind(StrEnum):
+class EventKind(StrEnum):
     """Type of an event. Events of one instant are processed in this order."""
 
     STORED = "stored"
@@ -55,17 +55,24 @@ class Kind(StrEnum):
     """The message went to the group's dead letter queue."""
 
 
-RANK = {kind: rank for rank, kind in enumerate(Kind)}
+RANK = {kind: rank for rank, kind in enumerate(EventKind)}
 OF_MESSAGES = frozenset(
-    {Kind.STORED, Kind.TXN_PREPARED, Kind.TXN_COMMITTED, Kind.TXN_ROLLED_BACK, Kind.RECALLED, Kind.SEND_FAILED}
+    {
+        EventKind.STORED,
+        EventKind.TXN_PREPARED,
+        EventKind.TXN_COMMITTED,
+        EventKind.TXN_ROLLED_BACK,
+        EventKind.RECALLED,
+        EventKind.SEND_FAILED,
+    }
 )
 """Events that concern a message for every group; all others name a group."""
-MAKES_VISIBLE = frozenset({Kind.STORED, Kind.TXN_COMMITTED})
-HOLDS = frozenset({Kind.DELIVERED, Kind.INVISIBILITY_CHANGED})
+MAKES_VISIBLE = frozenset({EventKind.STORED, EventKind.TXN_COMMITTED})
+HOLDS = frozenset({EventKind.DELIVERED, EventKind.INVISIBILITY_CHANGED})
 """Events after which the group holds the message, for an unknown time if `invisibleMs` is not given."""
-RELEASES = frozenset({Kind.NACKED, Kind.REVIVED})
+RELEASES = frozenset({EventKind.NACKED, EventKind.REVIVED})
 """Events after which the message waits for redelivery."""
-SETTLES = frozenset({Kind.ACKED, Kind.DEADLETTERED})
+SETTLES = frozenset({EventKind.ACKED, EventKind.DEADLETTERED})
 """Events after which the group must not receive the message again."""
 FIRST, LAST = "first", "last"
 """The values of `consumeFrom`."""
@@ -94,7 +101,7 @@ class Event:
     """One event. Instants are microseconds since the epoch; `seq`, or else time, orders the events of a recording."""
 
     ts_us: int
-    kind: Kind
+    kind: EventKind
     topic: str
     message_id: str | None = None
     _: KW_ONLY
@@ -142,7 +149,7 @@ class Event:
             return "invisibleMs is out of range"
         if self.deliver_at_us is not None and not 0 <= self.deliver_at_us < LATEST_US:
             return "deliverAtUs is out of range"
-        if self.kind is not Kind.SUBSCRIBED and not self.message_id:
+        if self.kind is not EventKind.SUBSCRIBED and not self.message_id:
             return "there is no msgId"
         if self.kind not in OF_MESSAGES and not self.group:
             return "there is no group"
@@ -181,9 +188,9 @@ def parse(line: str) -> Event:
         if COLUMNS[column][0] not in given:
             raise JournalError(f"there is no {column}: {line[:200]}")
     try:
-        given["kind"] = Kind(given["kind"])
+        given["kind"] = EventKind(given["kind"])
     except ValueError:
-        raise JournalError(f"no event is called {given['kind']!r}; there are {', '.join(Kind)}") from None
+        raise JournalError(f"no event is called {given['kind']!r}; there are {', '.join(EventKind)}") from None
     return Event(**given)
 
 

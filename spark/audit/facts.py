@@ -6,8 +6,8 @@ No row passes through Python. The counts are those of `ledger.py`, expressed wit
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from .events import HOLDS, LAST, MAKES_VISIBLE, OF_MESSAGES, OPEN_US, RANK, RELEASES, SETTLES, Kind
-from .rules import AuditRules, Facts, in_time, judge, too_soon
+from .events import HOLDS, LAST, MAKES_VISIBLE, OF_MESSAGES, OPEN_US, RANK, RELEASES, SETTLES, EventKind
+from .rules import AuditRules, DeliveryFacts, in_time, judge, too_soon
 
 ACCOUNT = ("run", "topic", "group", "id")
 """The columns that identify an account."""
@@ -17,12 +17,12 @@ FLAGS = "verdicts"
 """The column with the names of the verdicts that apply."""
 
 
-def is_one_of(kinds: frozenset[Kind]) -> Column:
+def is_one_of(kinds: frozenset[EventKind]) -> Column:
     """Return a condition: the event of a row is of one of these kinds."""
     return F.col("rank").isin(sorted(RANK[kind] for kind in kinds))
 
 
-def is_kind(kind: Kind) -> Column:
+def is_kind(kind: EventKind) -> Column:
     """Return a condition: the event of a row is of this kind."""
     return F.col("rank") == RANK[kind]
 
@@ -32,7 +32,7 @@ def subscriptions(events: DataFrame) -> DataFrame:
 
     There are few rows: one for each recording, topic and group.
     """
-    subscribed = is_kind(Kind.SUBSCRIBED)
+    subscribed = is_kind(EventKind.SUBSCRIBED)
     expression = F.coalesce("expression", F.lit("*"))
     # `trim` alone would receive the index of each tag as the characters to trim.
     tags = F.filter(F.transform(F.split(expression, r"\|\|"), lambda tag: F.trim(tag)), lambda tag: tag != "")
@@ -58,7 +58,7 @@ def events_by_account(events: DataFrame, wants: DataFrame) -> DataFrame:
     groups = wants.groupBy("run", "topic").agg(F.collect_list("group").alias("groups"))
     receivers = F.when(is_one_of(OF_MESSAGES), F.col("groups")).otherwise(F.array("group"))
     return (
-        events.filter(~is_kind(Kind.SUBSCRIBED))
+        events.filter(~is_kind(EventKind.SUBSCRIBED))
         .join(F.broadcast(groups), ["run", "topic"])
         .withColumn("group", F.explode(receivers))
         .withColumn("held_until_place", F.coalesce("held_until_us", F.lit(-1)))
@@ -67,15 +67,15 @@ def events_by_account(events: DataFrame, wants: DataFrame) -> DataFrame:
 
 
 def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: AuditRules, *, lines: bool) -> DataFrame:
-    """Return one row for each account: the columns of `Facts`, `key`, `visible_moment`, `message_group`.
+    """Return one row for each account: the columns of `DeliveryFacts`, `key`, `visible_moment`, `message_group`.
 
     `ends` has the columns `run` and `end_us`. With `lines`, which is for journals with message groups, each row also
     has `moves`, the events that `order.py` needs.
     """
     before = Window.partitionBy(*ACCOUNT).orderBy(*PLACE).rowsBetween(Window.unboundedPreceding, -1)
-    delivered, acked = is_kind(Kind.DELIVERED), is_kind(Kind.ACKED)
+    delivered, acked = is_kind(EventKind.DELIVERED), is_kind(EventKind.ACKED)
     hold = F.coalesce("hold_before", F.lit(OPEN_US))
-    settles = is_kind(Kind.DEADLETTERED) | (acked & in_time(F.col("ts_us"), hold, rules))
+    settles = is_kind(EventKind.DEADLETTERED) | (acked & in_time(F.col("ts_us"), hold, rules))
     first = delivered & (F.coalesce("seen", F.lit(0)) == 0)
     duplicate = delivered & (F.coalesce("settled", F.lit(False)) | too_soon(F.col("ts_us"), hold, rules))
     shown = is_one_of(MAKES_VISIBLE)
@@ -89,14 +89,14 @@ def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: AuditR
     )
     counted = [
         _count(shown).alias("times_stored"),
-        _count(is_kind(Kind.SEND_FAILED)).alias("failed_sends"),
-        _count(is_kind(Kind.RECALLED)).alias("recalls"),
-        _count(is_kind(Kind.SKIPPED)).alias("skips"),
+        _count(is_kind(EventKind.SEND_FAILED)).alias("failed_sends"),
+        _count(is_kind(EventKind.RECALLED)).alias("recalls"),
+        _count(is_kind(EventKind.SKIPPED)).alias("skips"),
         _count(delivered).alias("deliveries"),
         _count(F.col("duplicate")).alias("duplicates"),
         _count(delivered & ~F.col("first") & ~F.col("duplicate")).alias("redeliveries"),
         _count(acked).alias("acks"),
-        _count(is_kind(Kind.DEADLETTERED)).alias("deaths"),
+        _count(is_kind(EventKind.DEADLETTERED)).alias("deaths"),
         F.coalesce(F.min(F.when(shown, F.greatest("ts_us", F.coalesce("deliver_at_us", F.lit(0))))), F.lit(0)).alias(
             "visible_us"
         ),
@@ -126,7 +126,7 @@ def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: AuditR
 
 def judged(found: DataFrame, rules: AuditRules) -> DataFrame:
     """Add a column `verdicts` to the accounts: the names of the verdicts that apply, in the order of `VERDICTS`."""
-    facts = Facts(**{name: F.col(name) for name in Facts.__dataclass_fields__})
+    facts = DeliveryFacts(**{name: F.col(name) for name in DeliveryFacts.__dataclass_fields__})
     named = judge(facts, rules, lambda column: ~column)
     verdicts = F.array_compact(F.array(*(F.when(applies, F.lit(name)) for name, applies in named.items())))
     return found.withColumn(FLAGS, verdicts)

@@ -12,13 +12,13 @@ from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.operations.consume import FLAG_SUBSCRIPTION, INIT_MIN
 
-from .events import Event, Kind, wanted_tags
+from .events import Event, EventKind, wanted_tags
 
 Line = Mapping[str, Any]
 """A line of an emulator's journal, in the format of the control port."""
 
 
-class Place(NamedTuple):
+class MessagePosition(NamedTuple):
     """Position of a message: node, topic, queue and offset."""
 
     node: str
@@ -27,7 +27,7 @@ class Place(NamedTuple):
     offset: int
 
     @classmethod
-    def of(cls, message: Mapping[str, Any]) -> "Place":
+    def of(cls, message: Mapping[str, Any]) -> "MessagePosition":
         """Return the position of a message in the format of the control port."""
         return cls(message["broker"], message["topic"], message["queue_id"], message["queue_offset"])
 
@@ -41,7 +41,7 @@ class MessageIdentity:
     properties: Mapping[str, str]
     stored_ms: int
 
-    def event(self, ms: int, kind: Kind, group: str | None = None, **more: Any) -> Event:
+    def event(self, ms: int, kind: EventKind, group: str | None = None, **more: Any) -> Event:
         """Create an event of this message."""
         get = self.properties.get
         return Event(
@@ -80,7 +80,7 @@ class Interest:
         """Record that the group read at this offset."""
         self.floors[node, queue_id] = min(offset, self.floors.get((node, queue_id), offset))
 
-    def must_receive(self, place: Place, named: MessageIdentity) -> bool:
+    def must_receive(self, place: MessagePosition, named: MessageIdentity) -> bool:
         """True if the group reads from the message's position on, and its filter matches the message."""
         if not any(_matches(type_, expression, named) for type_, expression in self.expressions):
             return False

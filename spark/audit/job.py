@@ -18,8 +18,8 @@ from .rules import AuditRules
 class SparkAudit:
     """Result of a job. `accounts` is stored in files that exist until the `with` block of `audit_journals` ends.
 
-    Its columns: `run` (the `run_id`), `topic, group, id, key`, those of `Facts`, and `verdicts`. `topics` counts the
-    message events of each topic. `skipped` is the number of lines that were not events.
+    Its columns: `run` (the `run_id`), `topic, group, id, key`, those of `DeliveryFacts`, and `verdicts`. `topics`
+    counts the message events of each topic. `skipped` is the number of lines that were not events.
     """
 
     accounts: DataFrame

@@ -24,8 +24,8 @@ from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.emulator.message import properties as props
 from rocketmq_testkit.emulator.schedule.delay_levels import parse_delay_levels
 
-from .events import Event, JournalError, Kind
-from .interests import Line, MessageIdentity, Place, interests
+from .events import Event, EventKind, JournalError
+from .interests import Line, MessageIdentity, MessagePosition, interests
 
 STORED = frozenset({"SUCCESS", "FLUSH_DISK_TIMEOUT", "FLUSH_SLAVE_TIMEOUT", "SLAVE_NOT_AVAILABLE"})
 """Outcomes of a send after which the broker has stored the message."""
@@ -52,7 +52,7 @@ class _JournalConverter:
         for group, topic in self._interests:
             for v2 in (False, True):
                 self._retry_topics[names.pop_retry_topic(topic, group, v2=v2)] = (group, topic)
-        self._places: dict[Place, MessageIdentity] = {}
+        self._places: dict[MessagePosition, MessageIdentity] = {}
         """Messages of the journal's sends by position, without half messages and delayed ones."""
         self._known: set[tuple[str, str]] = set()
         """Topic and id of each message of the journal's sends."""
@@ -63,9 +63,9 @@ class _JournalConverter:
         self._delays_ms = parse_delay_levels(BrokerConfig().message_delay_level)
         self._events: list[tuple[int, float, Event]] = []
         """Each event with its instant in ms, and its order among the events of that instant (the index of its line)."""
-        self._first_deliveries: dict[Place, Line] = {}
+        self._first_deliveries: dict[MessagePosition, Line] = {}
         """The line of the first delivery of the message at each position."""
-        self._in_topics = [(Place.of(message), self._named(message), message) for message in messages]
+        self._in_topics = [(MessagePosition.of(message), self._named(message), message) for message in messages]
         """Position, identity and all fields of each message in the topics."""
         self._stored = {place: named for place, named, _ in self._in_topics}
         self._physical = {(place.node, message["physical_offset"]): place for place, _, message in self._in_topics}
@@ -102,7 +102,7 @@ class _JournalConverter:
     def _note(self, line: Line, event: Event) -> None:
         self._events.append((line["now_ms"], line["index"], event))
 
-    def _note_stored(self, place: Place, ms: int, event: Event) -> None:
+    def _note_stored(self, place: MessagePosition, ms: int, event: Event) -> None:
         """Add the event of a stored message that no line of the journal reports.
 
         It precedes the first delivery of the message if both have the same instant; otherwise it follows all lines of
@@ -121,12 +121,12 @@ class _JournalConverter:
             topic = self._retry_topics.get(topic, ("", topic))[1] or topic
         return MessageIdentity(topic, message["message_id"], properties, message["stored_at_ms"])
 
-    def _first_delivered(self, line: Line, place: Place) -> MessageIdentity:
+    def _first_delivered(self, line: Line, place: MessagePosition) -> MessageIdentity:
         """Return the message at a position, and note the line if it is the message's first delivery."""
         self._first_deliveries.setdefault(place, line)
         return self._at(place)
 
-    def _at(self, place: Place) -> MessageIdentity:
+    def _at(self, place: MessagePosition) -> MessageIdentity:
         named = self._places.get(place) or self._stored.get(place)
         if named is None:
             raise JournalError(
@@ -149,12 +149,14 @@ class _JournalConverter:
         due_ms = self._due(properties, ms)
         if properties.get(props.TRANSACTION_PREPARED) == "true":
             self._halves[line["node"], outcome["physical_offset"]] = named
-            self._note(line, named.event(ms, Kind.TXN_PREPARED))
+            self._note(line, named.event(ms, EventKind.TXN_PREPARED))
         elif due_ms is not None:
-            self._note(line, named.event(ms, Kind.STORED, deliver_at_us=due_ms * 1000))
+            self._note(line, named.event(ms, EventKind.STORED, deliver_at_us=due_ms * 1000))
         else:
-            self._places[Place(line["node"], named.topic, outcome["queue_id"], outcome["queue_offset"])] = named
-            self._note(line, named.event(ms, Kind.STORED))
+            self._places[MessagePosition(line["node"], named.topic, outcome["queue_id"], outcome["queue_offset"])] = (
+                named
+            )
+            self._note(line, named.event(ms, EventKind.STORED))
 
     def _due(self, properties: Mapping[str, str], ms: int) -> int | None:
         """Return the instant at which a delayed message becomes visible; None if it is not delayed."""
@@ -168,11 +170,11 @@ class _JournalConverter:
     def _ended(self, line: Line, subject: Line, _outcome: Line) -> None:
         half = self._halves.get((line["node"], subject["commit_log_offset"]))
         if half is not None and subject["commit_or_rollback"] == ROLLED_BACK:
-            self._note(line, half.event(line["now_ms"], Kind.TXN_ROLLED_BACK))
+            self._note(line, half.event(line["now_ms"], EventKind.TXN_ROLLED_BACK))
 
     def _recalled(self, line: Line, subject: Line, outcome: Line) -> None:
         named = MessageIdentity(subject["topic"], outcome["msg_id"], {}, line["now_ms"])
-        self._note(line, named.event(line["now_ms"], Kind.RECALLED))
+        self._note(line, named.event(line["now_ms"], EventKind.RECALLED))
 
     # consumers
 
@@ -181,10 +183,10 @@ class _JournalConverter:
         if group not in self._groups:
             return
         for held_in, queue_id, offset in popped_places(topic, group, outcome["msg_offset_info"] or ""):
-            named = self._first_delivered(line, Place(line["node"], held_in, queue_id, offset))
+            named = self._first_delivered(line, MessagePosition(line["node"], held_in, queue_id, offset))
             if held_in == topic:
                 self._interests[group, topic].lower(line["node"], queue_id, offset)
-            event = named.event(line["now_ms"], Kind.DELIVERED, group, invisible_ms=outcome["invisible_ms"])
+            event = named.event(line["now_ms"], EventKind.DELIVERED, group, invisible_ms=outcome["invisible_ms"])
             self._note(line, event)
 
     def _pulled(self, line: Line, subject: Line, outcome: Line) -> None:
@@ -195,9 +197,9 @@ class _JournalConverter:
         if committed is not None:
             self._commit(line, group, topic, queue_id, until=committed)
         for offset in outcome["offsets"] if outcome["status"] == "FOUND" else ():
-            named = self._first_delivered(line, Place(line["node"], topic, queue_id, offset))
+            named = self._first_delivered(line, MessagePosition(line["node"], topic, queue_id, offset))
             self._outstanding[line["node"], group, topic, queue_id][offset] = named
-            self._note(line, named.event(line["now_ms"], Kind.DELIVERED, group))
+            self._note(line, named.event(line["now_ms"], EventKind.DELIVERED, group))
 
     def _committed(self, line: Line, subject: Line, _outcome: Line) -> None:
         queue_id, offset = subject["queue_id"], subject["commit_offset"]
@@ -207,7 +209,7 @@ class _JournalConverter:
     def _commit(self, line: Line, group: str, topic: str, queue_id: int, *, until: int) -> None:
         pulled = self._outstanding[line["node"], group, topic, queue_id]
         for offset in sorted(offset for offset in pulled if offset < until):
-            self._note(line, pulled.pop(offset).event(line["now_ms"], Kind.ACKED, group))
+            self._note(line, pulled.pop(offset).event(line["now_ms"], EventKind.ACKED, group))
 
     def _acked(self, line: Line, subject: Line, _outcome: Line) -> None:
         self._settle(line, subject["consumer_group"], subject["topic"], subject["queue_id"], offset=subject["offset"])
@@ -220,14 +222,14 @@ class _JournalConverter:
                 self._settle(line, group, topic, ack["queue_id"], offset=offset)
 
     def _settle(self, line: Line, group: str, topic: str, queue_id: int, *, offset: int) -> None:
-        named = self._at(Place(line["node"], topic, queue_id, offset))
-        self._note(line, named.event(line["now_ms"], Kind.ACKED, group))
+        named = self._at(MessagePosition(line["node"], topic, queue_id, offset))
+        self._note(line, named.event(line["now_ms"], EventKind.ACKED, group))
 
     def _hidden(self, line: Line, subject: Line, outcome: Line) -> None:
-        named = self._at(Place(line["node"], subject["topic"], subject["queue_id"], subject["offset"]))
+        named = self._at(MessagePosition(line["node"], subject["topic"], subject["queue_id"], subject["offset"]))
         event = named.event(
             line["now_ms"],
-            Kind.INVISIBILITY_CHANGED,
+            EventKind.INVISIBILITY_CHANGED,
             subject["consumer_group"],
             invisible_ms=max(outcome["invisible_ms"], 0),
         )
@@ -239,7 +241,7 @@ class _JournalConverter:
             return
         # A later commit also covers this offset, but does not acknowledge the message, which was sent back.
         self._outstanding[line["node"], subject["group"], place.topic, place.queue_id].pop(place.offset, None)
-        self._note(line, self._at(place).event(line["now_ms"], Kind.NACKED, subject["group"]))
+        self._note(line, self._at(place).event(line["now_ms"], EventKind.NACKED, subject["group"]))
 
     # events that only topics reveal
 
@@ -248,16 +250,16 @@ class _JournalConverter:
             ms = message["stored_at_ms"]
             if place.topic.startswith(names.DLQ_PREFIX):
                 group = place.topic.removeprefix(names.DLQ_PREFIX)
-                self._note_stored(place, ms, named.event(ms, Kind.DEADLETTERED, group))
-                self._note_stored(place, ms, replace(named, topic=place.topic).event(ms, Kind.STORED))
+                self._note_stored(place, ms, named.event(ms, EventKind.DEADLETTERED, group))
+                self._note_stored(place, ms, replace(named, topic=place.topic).event(ms, EventKind.STORED))
             elif names.is_retry(place.topic):
                 group = self._retry_topics.get(place.topic, ("", ""))[0]
                 if group in self._groups:
-                    self._note_stored(place, ms, named.event(ms, Kind.REVIVED, group))
+                    self._note_stored(place, ms, named.event(ms, EventKind.REVIVED, group))
             elif named.properties.get(props.TRANSACTION_PREPARED) == "true":
-                self._note_stored(place, ms, named.event(ms, Kind.TXN_COMMITTED))
+                self._note_stored(place, ms, named.event(ms, EventKind.TXN_COMMITTED))
             elif (named.topic, named.message_id) not in self._known:
-                self._note_stored(place, ms, named.event(ms, Kind.STORED))
+                self._note_stored(place, ms, named.event(ms, EventKind.STORED))
 
     def _subscriptions(self) -> None:
         everything = {**self._stored, **self._places}
@@ -265,9 +267,11 @@ class _JournalConverter:
             if group not in self._groups:
                 continue
             ms = interest.since_ms
-            event = Event(ms * 1000, Kind.SUBSCRIBED, topic, group=group, expression=interest.tags)
+            event = Event(ms * 1000, EventKind.SUBSCRIBED, topic, group=group, expression=interest.tags)
             self._events.append((ms, -1, event))
             for place, named in everything.items():
                 if place.topic == topic and not interest.must_receive(place, named):
                     skipped = named if not topic.startswith(names.DLQ_PREFIX) else replace(named, topic=topic)
-                    self._events.append((named.stored_ms, inf, skipped.event(named.stored_ms, Kind.SKIPPED, group)))
+                    self._events.append(
+                        (named.stored_ms, inf, skipped.event(named.stored_ms, EventKind.SKIPPED, group))
+                    )

@@ -20,8 +20,8 @@ from .events import (
     OPEN_US,
     RANK,
     RELEASES,
+    EventKind,
     JournalError,
-    Kind,
 )
 
 BROKEN = "_corrupt_record"
@@ -129,7 +129,7 @@ def _parquet(spark: SparkSession, name: str) -> DataFrame:
 def normal(found: DataFrame, source: Column) -> DataFrame:
     """Convert the columns of `COLUMNS` into the form that the audit needs.
 
-    `run, topic, group, id, message_group, keys, tags, expression` are strings. `rank` is the position in `Kind`.
+    `run, topic, group, id, message_group, keys, tags, expression` are strings. `rank` is the position in `EventKind`.
     `moment` is the event's position in its recording. `numbered` is true if that position comes from `seq`. `ts_us`,
     `held_until_us` and `deliver_at_us` are instants. `problem` says why a line is not an event, and `text` shows the
     line.
@@ -176,19 +176,19 @@ def _text(name: str) -> Column:
     return F.nullif(F.col(name), F.lit(""))
 
 
-def _ranks(kinds: Iterable[Kind]) -> list[int]:
+def _ranks(kinds: Iterable[EventKind]) -> list[int]:
     return sorted(RANK[kind] for kind in kinds)
 
 
 def _problem(given: dict[str, Column]) -> Column:
     """Return the reason why a line is not an event, in the words of `Event`; null if it is one."""
-    subscribed, of_messages = RANK[Kind.SUBSCRIBED], _ranks(OF_MESSAGES)
+    subscribed, of_messages = RANK[EventKind.SUBSCRIBED], _ranks(OF_MESSAGES)
     rank = F.col("rank")
     longest = {"ts_us": LATEST_US, "seq": LATEST_US, "deliverAtUs": LATEST_US, "invisibleMs": LONGEST_MS}
     found = F.when(F.col(BROKEN).isNotNull(), F.lit("not an object of JSON with the columns of a journal"))
     for name in ("ts_us", "event", "topic"):
         found = found.when(given[name].isNull(), F.lit(f"there is no {name}"))
-    found = found.when(rank.isNull(), F.lit(f"no such event; there are {', '.join(Kind)}"))
+    found = found.when(rank.isNull(), F.lit(f"no such event; there are {', '.join(EventKind)}"))
     for name, limit in longest.items():
         found = found.when(~given[name].between(0, limit - 1), F.lit(f"{name} is out of range"))
     return (

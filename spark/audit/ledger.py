@@ -17,11 +17,11 @@ from .events import (
     RELEASES,
     SETTLES,
     Event,
+    EventKind,
     JournalError,
-    Kind,
     wanted_tags,
 )
-from .rules import FAILURES, VERDICTS, AuditRules, Facts, in_time, judge, too_soon
+from .rules import FAILURES, VERDICTS, AuditRules, DeliveryFacts, in_time, judge, too_soon
 
 AccountId = tuple[str, str, str]
 """Topic, group and message id, which identify an account of a recording."""
@@ -37,7 +37,7 @@ class Account:
     message_id: str
     _: KW_ONLY
     key: str | None
-    facts: Facts
+    facts: DeliveryFacts
     events: Sequence[Event]
     verdicts: frozenset[str] = frozenset()
 
@@ -137,14 +137,14 @@ def _run(run_id: str, events: Sequence[Event], rules: AuditRules) -> list[Accoun
     for event in events:
         if event.kind not in OF_MESSAGES:
             groups[event.topic].add(event.group or "")
-        if event.kind is Kind.SUBSCRIBED:
+        if event.kind is EventKind.SUBSCRIBED:
             subscriptions.setdefault((event.topic, event.group or ""), _Subscription()).add(event)
     events_by_account: dict[AccountId, list[Event]] = defaultdict(list)
     for event in events:
         if event.kind in OF_MESSAGES:
             for group in groups[event.topic]:
                 events_by_account[event.topic, group, event.message_id or ""].append(event)
-        elif event.kind is not Kind.SUBSCRIBED:
+        elif event.kind is not EventKind.SUBSCRIBED:
             events_by_account[event.topic, event.group or "", event.message_id or ""].append(event)
     accounts = {}
     for account_id in sorted(events_by_account):
@@ -193,25 +193,25 @@ def _account(
     state = _State()
     counts = Counter(event.kind for event in life)
     for event in life:
-        if event.kind is Kind.DELIVERED:
+        if event.kind is EventKind.DELIVERED:
             state.delivered(event, rules)
-        elif event.kind is Kind.DEADLETTERED:
+        elif event.kind is EventKind.DEADLETTERED:
             state.settled = True
-        elif event.kind is Kind.ACKED:
+        elif event.kind is EventKind.ACKED:
             state.settled |= state.held_until_us is None or in_time(event.ts_us, state.held_until_us, rules)
         if event.kind in HOLDS or event.kind in RELEASES:
             state.held_until_us = event.held_until_us
     shown = [event for event in life if event.kind in MAKES_VISIBLE]
-    facts = Facts(
+    facts = DeliveryFacts(
         times_stored=len(shown),
-        failed_sends=counts[Kind.SEND_FAILED],
-        recalls=counts[Kind.RECALLED],
-        skips=counts[Kind.SKIPPED],
+        failed_sends=counts[EventKind.SEND_FAILED],
+        recalls=counts[EventKind.RECALLED],
+        skips=counts[EventKind.SKIPPED],
         deliveries=state.deliveries,
         duplicates=state.duplicates,
         redeliveries=state.redeliveries,
-        acks=counts[Kind.ACKED],
-        deaths=counts[Kind.DEADLETTERED],
+        acks=counts[EventKind.ACKED],
+        deaths=counts[EventKind.DEADLETTERED],
         wanted=subscription.wants(_least(life, "tags"), shown[0].order if shown else -1),
         visible_us=min((max(event.ts_us, event.deliver_at_us or 0) for event in shown), default=0),
         first_us=state.first_us,
@@ -253,8 +253,8 @@ def _mark_overtaken(accounts: Mapping[AccountId, Account]) -> None:
     for moves in lines.values():
         line = _Line()
         for event, account_id in sorted(moves, key=_place_in_line):
-            first = event.kind is Kind.DELIVERED and account_id not in line.begun
-            comes = event.kind is Kind.DELIVERED or event.kind in SETTLES
+            first = event.kind is EventKind.DELIVERED and account_id not in line.begun
+            comes = event.kind is EventKind.DELIVERED or event.kind in SETTLES
             waited_since = line.waiting.pop(account_id, line.front) if comes else line.front
             if line.front > waited_since or (first and line.front > positions[account_id]):
                 accounts[account_id].facts.overtaken = True

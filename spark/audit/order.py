@@ -7,7 +7,7 @@ order of its recording: `seq`, or the time without it.
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from .events import RELEASES, SETTLES, Kind
+from .events import RELEASES, SETTLES, EventKind
 from .facts import ACCOUNT, is_kind, is_one_of
 
 SEQUENCE = ("run", "topic", "group", "message_group")
@@ -41,7 +41,7 @@ def overtaken(accounts: DataFrame) -> DataFrame:
     later_of_message = (
         Window.partitionBy(*SEQUENCE, "id").orderBy(*ORDER_IN_SEQUENCE).rowsBetween(1, Window.unboundedFollowing)
     )
-    ends_wait = is_kind(Kind.DELIVERED) | is_one_of(SETTLES)
+    ends_wait = is_kind(EventKind.DELIVERED) | is_one_of(SETTLES)
     next_end = F.first(F.when(ends_wait, F.col("front")), ignorenulls=True).over(later_of_message)
     return (
         fronts.withColumn("front_at_end", F.coalesce(next_end, F.col("last_front")))

@@ -12,7 +12,7 @@ from rocketmq_testkit.fixtures.pages.html_file import duration, percent, rendere
 
 from . import plots
 from .rules import FAILURES, VERDICTS
-from .summary import Finding, Line, Summary
+from .summary import AuditFinding, Summary, SummaryLine
 
 _QUANTILES = ("p50", "p99", "p99.9")
 
@@ -102,7 +102,7 @@ def table(found: Summary) -> str:
     )
 
 
-def _latencies(line: Line) -> list[str]:
+def _latencies(line: SummaryLine) -> list[str]:
     if line.latencies_us is None:
         return ["-"] * len(_QUANTILES)
     return [plots.duration(each) for each in line.latencies_us]
@@ -116,7 +116,7 @@ def _stored(found: Summary) -> _Table:
     return _Table(["topic", *kinds], rows)
 
 
-def _lines(lines: Sequence[Line], *, named: bool) -> _Table:
+def _lines(lines: Sequence[SummaryLine], *, named: bool) -> _Table:
     shown = [verdict for verdict in VERDICTS if any(line.verdicts[verdict] for line in lines)]
     head = ["topic", "group", *(["key"] if named else []), "messages", "deliveries", *shown, *_QUANTILES]
     rows: list[list[str | int]] = [
@@ -134,7 +134,7 @@ def _lines(lines: Sequence[Line], *, named: bool) -> _Table:
     return _Table(head, rows, frozenset(place for place, name in enumerate(head) if name in FAILURES))
 
 
-def _findings(findings: Iterable[Finding]) -> _Table:
+def _findings(findings: Iterable[AuditFinding]) -> _Table:
     head = ["topic", "group", "key", "message", "verdicts", "deliveries", "acks", "visible", "first delivered"]
     rows: list[list[str | int]] = [
         [

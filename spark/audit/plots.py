@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from datetime import UTC, datetime
 
 from .rules import FAILURES, VERDICTS
-from .summary import Line, Moment
+from .summary import Moment, SummaryLine
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 720, 200, 60, 26
 """Pixels: the whole plot, and the margins for the scales."""
@@ -112,12 +112,12 @@ def latencies(delays: Mapping[int, int]) -> Plot:
     return plot
 
 
-def shares(lines: Sequence[Line]) -> list[Plot]:
+def shares(lines: Sequence[SummaryLine]) -> list[Plot]:
     """Plot the shares of verdicts among the messages of each topic and group."""
     return [_share(line) for line in lines]
 
 
-def _share(line: Line) -> Plot:
+def _share(line: SummaryLine) -> Plot:
     # A message may have several verdicts, so each has a bar of its own.
     named = [verdict for verdict in VERDICTS if line.verdicts[verdict]]
     plot = Plot(f"{line.topic} for {line.group}", height=18 * len(named) or 18)

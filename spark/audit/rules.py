@@ -39,7 +39,7 @@ class AuditRules:
 
 
 @dataclass(slots=True)
-class Facts:
+class DeliveryFacts:
     """Facts of a journal about one message for one group, or columns of them for all messages; never null.
 
     - Counts: `times_stored` (events `stored` and `txnCommitted`), `failed_sends` (the producer does not know if the
@@ -69,7 +69,7 @@ class Facts:
     overtaken: Any
 
 
-def judge(of: Facts, rules: AuditRules, no: Callable[[Any], Any]) -> dict[str, Any]:
+def judge(of: DeliveryFacts, rules: AuditRules, no: Callable[[Any], Any]) -> dict[str, Any]:
     """Return each verdict by name, with True if it applies. `no` negates: `operator.not_`, or `~` for columns."""
     visible = (of.times_stored > 0) & (of.recalls == 0)
     delivered = of.deliveries > 0

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from . import rules
-from .events import Kind
+from .events import EventKind
 
 TOPICS = 4
 KEYS = 1000
@@ -37,11 +37,11 @@ def journal(spark: SparkSession, messages: int, every: int = EVERY) -> DataFrame
     )
     events = F.array_compact(
         F.array(
-            _event(Kind.STORED, stored, fault != UNEXPECTED),
-            _event(Kind.DELIVERED, delivered, fault != LOST, 30_000),
-            _event(Kind.DELIVERED, delivered + 30_000_000, fault == RECOVERED, 30_000),
-            _event(Kind.ACKED, delivered + F.when(fault == RECOVERED, 30_001_000).otherwise(1_000), fault != LOST),
-            _event(Kind.DELIVERED, delivered + 2_000, fault == DUPLICATED, 30_000),
+            _event(EventKind.STORED, stored, fault != UNEXPECTED),
+            _event(EventKind.DELIVERED, delivered, fault != LOST, 30_000),
+            _event(EventKind.DELIVERED, delivered + 30_000_000, fault == RECOVERED, 30_000),
+            _event(EventKind.ACKED, delivered + F.when(fault == RECOVERED, 30_001_000).otherwise(1_000), fault != LOST),
+            _event(EventKind.DELIVERED, delivered + 2_000, fault == DUPLICATED, 30_000),
         )
     )
     return spark.range(messages).select(
@@ -54,7 +54,7 @@ def journal(spark: SparkSession, messages: int, every: int = EVERY) -> DataFrame
     )
 
 
-def _event(kind: Kind, instant: Column, happens: Column, invisible_ms: int | None = None) -> Column:
+def _event(kind: EventKind, instant: Column, happens: Column, invisible_ms: int | None = None) -> Column:
     fields = (
         F.lit(kind.value).alias("event"),
         instant.cast("long").alias("ts_us"),

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from .events import RANK, Kind
+from .events import RANK, EventKind
 from .facts import FLAGS
 from .job import SparkAudit
 from .rules import VERDICTS
@@ -20,7 +20,7 @@ ACCURACY = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SummaryLine:
     """One topic and group, or one key of them: number of messages, messages per verdict, latencies.
 
     `latencies_us` are p50, p99 and p99.9 of the time from visible to first delivered; None if nothing was delivered.
@@ -47,7 +47,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class AuditFinding:
     """One message with a verdict."""
 
     run_id: str
@@ -71,16 +71,16 @@ class Summary:
     skipped: int
     topics: dict[str, dict[str, int]]
     """Message events, by topic and kind."""
-    lines: Sequence[Line]
+    lines: Sequence[SummaryLine]
     _: KW_ONLY
-    keys: Sequence[Line]
+    keys: Sequence[SummaryLine]
     """The keys with the most failures."""
     moments: Sequence[Moment]
     width_us: int
     """Length of an interval in microseconds."""
     delays: dict[int, int]
     """First deliveries by latency: 2**n to 2**(n+1) microseconds; n = 0 includes shorter ones."""
-    findings: Sequence[Finding]
+    findings: Sequence[AuditFinding]
     """The first messages with a verdict, the worst first."""
 
     @property
@@ -150,8 +150,8 @@ def _worst_keys(failed: DataFrame, limit: int) -> list[Any]:
     )
 
 
-def _line(row: Any, key: str | None) -> Line:
-    return Line(
+def _line(row: Any, key: str | None) -> SummaryLine:
+    return SummaryLine(
         topic=row["topic"],
         group=row["group"],
         key=key,
@@ -198,7 +198,7 @@ def _delays(accounts: DataFrame) -> dict[int, int]:
     return {row["power"]: row["count"] for row in sorted(rows, key=lambda each: int(each["power"]))}
 
 
-def _findings(accounts: DataFrame, limit: int) -> list[Finding]:
+def _findings(accounts: DataFrame, limit: int) -> list[AuditFinding]:
     worst = F.array_position(F.array(*map(F.lit, VERDICTS)), F.element_at(FLAGS, 1))
     rows = (
         accounts.filter(F.size(FLAGS) > 0)
@@ -207,7 +207,7 @@ def _findings(accounts: DataFrame, limit: int) -> list[Finding]:
         .collect()
     )
     return [
-        Finding(
+        AuditFinding(
             row["run"],
             row["topic"],
             row["group"],
@@ -223,4 +223,4 @@ def _findings(accounts: DataFrame, limit: int) -> list[Finding]:
     ]
 
 
-assert len(RANK) == len(Kind)
+assert len(RANK) == len(EventKind)

@@ -24,7 +24,7 @@ REQUIRED = MISSING
 
 
 @dataclass(frozen=True)
-class Form:
+class OptionSyntax:
     """Syntax of an option's text: a description, and a parser `read` that raises ValueError."""
 
     words: str
@@ -37,7 +37,7 @@ class Declared:
     """Declaration of an option; the default is REQUIRED if there is none."""
 
     name: str
-    form: Form
+    form: OptionSyntax
     doc: str
     default: Any
     _: KW_ONLY
@@ -64,7 +64,7 @@ class Declared:
 
 
 def option(
-    name: str, form: Form, default: Any, doc: str, *, aliases: tuple[str, ...] = (), secret: bool = False
+    name: str, form: OptionSyntax, default: Any, doc: str, *, aliases: tuple[str, ...] = (), secret: bool = False
 ) -> Any:
     """Declare an option as a field of a class of options."""
     declared = Declared(name, form, doc, default, aliases=aliases, secret=secret)
@@ -141,11 +141,11 @@ def _flag(text: str) -> bool:
     return text.lower() == "true"
 
 
-TEXT = Form("a text", _text)
-FLAG = Form("true or false", _flag)
+TEXT = OptionSyntax("a text", _text)
+FLAG = OptionSyntax("true or false", _flag)
 
 
-def integer(low: int, high: int = 0x7FFFFFFF) -> Form:
+def integer(low: int, high: int = 0x7FFFFFFF) -> OptionSyntax:
     """Return the form of a whole number within bounds."""
 
     def read(text: str) -> int:
@@ -153,10 +153,10 @@ def integer(low: int, high: int = 0x7FFFFFFF) -> Form:
             raise ValueError
         return int(text)
 
-    return Form(f"a whole number from {low}" + (f" to {high}" if high != 0x7FFFFFFF else ""), read)
+    return OptionSyntax(f"a whole number from {low}" + (f" to {high}" if high != 0x7FFFFFFF else ""), read)
 
 
-def choice(*values: str) -> Form:
+def choice(*values: str) -> OptionSyntax:
     """Return the form of one of several words, case-insensitive."""
 
     def read(text: str) -> str:
@@ -165,7 +165,7 @@ def choice(*values: str) -> Form:
                 return value
         raise ValueError
 
-    return Form(" or ".join(values), read)
+    return OptionSyntax(" or ".join(values), read)
 
 
 def _group(text: str) -> str:
@@ -199,7 +199,7 @@ def _pattern(text: str) -> "re.Pattern[str]":
         raise ValueError(str(error)) from None
 
 
-GROUP_NAME = Form(f"at most {GROUP_MAX_LENGTH} letters, digits and any of % | _ -", _group)
-ADDRESSES = Form("host:port, several with ; between", _addresses, "127.0.0.1:9876")
-NAMES = Form("topics with commas between", _names)
-PATTERN = Form("a regular expression", _pattern)
+GROUP_NAME = OptionSyntax(f"at most {GROUP_MAX_LENGTH} letters, digits and any of % | _ -", _group)
+ADDRESSES = OptionSyntax("host:port, several with ; between", _addresses, "127.0.0.1:9876")
+NAMES = OptionSyntax("topics with commas between", _names)
+PATTERN = OptionSyntax("a regular expression", _pattern)

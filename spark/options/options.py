@@ -20,7 +20,7 @@ from .option import (
     PATTERN,
     REQUIRED,
     TEXT,
-    Form,
+    OptionSyntax,
     choice,
     declared_in,
     integer,
@@ -41,7 +41,7 @@ Start = str | Offsets
 """EARLIEST, LATEST, GROUP, or offsets of some queues (-2 earliest, -1 latest)."""
 
 
-def _position(*words: str) -> Form:
+def _position(*words: str) -> OptionSyntax:
     def read(text: str) -> Start:
         if text.lower() in words:
             return text.lower()
@@ -49,14 +49,14 @@ def _position(*words: str) -> Form:
             raise ValueError
         return positions_from(text)
 
-    return Form(f"{', '.join(words)} or " + '{"topic":{"broker":{"0":offset}}} (-2 earliest, -1 latest)', read)
+    return OptionSyntax(f"{', '.join(words)} or " + '{"topic":{"broker":{"0":offset}}} (-2 earliest, -1 latest)', read)
 
 
 STARTS = _position(EARLIEST, LATEST, GROUP)
 ENDS = _position(LATEST)
-TIMESTAMPS = Form('{"topic":{"broker":{"0":milliseconds}}} or {"topic":milliseconds}', timestamps_from)
-DDL = Form("columns with types, as in body STRING, queueOffset BIGINT", schema.parse)
-QUEUES = Form('{"topic":{"broker":[0,1]}}', queues_from)
+TIMESTAMPS = OptionSyntax('{"topic":{"broker":{"0":milliseconds}}} or {"topic":milliseconds}', timestamps_from)
+DDL = OptionSyntax("columns with types, as in body STRING, queueOffset BIGINT", schema.parse)
+QUEUES = OptionSyntax('{"topic":{"broker":[0,1]}}', queues_from)
 
 
 @dataclass(frozen=True, kw_only=True)

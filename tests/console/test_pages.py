@@ -10,7 +10,7 @@ from console_shop import HOSTILE
 from pyspark_rocketmq.audit.page import AuditRun
 from pyspark_rocketmq.audit.page import page as audit_page
 from pyspark_rocketmq.audit.rules import FAILURES, VERDICTS
-from pyspark_rocketmq.audit.summary import Finding, Line, Moment, Summary
+from pyspark_rocketmq.audit.summary import AuditFinding, Moment, Summary, SummaryLine
 from rocketmq_testkit.conformance.report.page import page as conformance_page
 
 PICTURES = Path(__file__).resolve().parents[2] / ".reports" / "console"
@@ -52,9 +52,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def _sums() -> Summary:
     failure, start_us = FAILURES[0], 1_767_225_600_000_000
 
-    def line(messages: int, key: str | None, failures: int) -> Line:
+    def line(messages: int, key: str | None, failures: int) -> SummaryLine:
         counts = dict.fromkeys(VERDICTS, 0) | {failure: failures}
-        return Line(
+        return SummaryLine(
             HOSTILE,
             "warehouse",
             key,
@@ -74,7 +74,7 @@ def _sums() -> Summary:
         width_us=1_000_000,
         delays={3: 1, 5: 4, 9: 2},
         findings=[
-            Finding(
+            AuditFinding(
                 "run",
                 HOSTILE,
                 "warehouse",
