@@ -107,7 +107,7 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class StageResult:
     """Outcome of a stage. `problem` is empty if it passed; `allowed` is its part of the budget.
 
     `sets_up` is True for stages that install and build: their time depends on the state of the machine.
@@ -503,7 +503,7 @@ def main(names: Sequence[str]) -> int:
     return conclude(results, time.monotonic() - begin, limit)
 
 
-def run(stages: Iterable[Stage]) -> list[Result]:
+def run(stages: Iterable[Stage]) -> list[StageResult]:
     """Run stages in order. A needed stage that fails ends the run."""
     results = []
     for stage in stages:
@@ -515,13 +515,13 @@ def run(stages: Iterable[Stage]) -> list[Result]:
         except (StageFailed, system.MissingProgram) as error:
             problem = str(error)
             print(f"--- {stage.name} failed: {problem}", flush=True)
-        results.append(Result(stage.name, problem, time.monotonic() - begin, stage.seconds, sets_up=stage.needed))
+        results.append(StageResult(stage.name, problem, time.monotonic() - begin, stage.seconds, sets_up=stage.needed))
         if problem and stage.needed:
             break
     return results
 
 
-def conclude(results: Sequence[Result], seconds: float, limit: float | None = None) -> int:
+def conclude(results: Sequence[StageResult], seconds: float, limit: float | None = None) -> int:
     """Print the times of stages, the verdict on all tests and the closing line; return the exit code.
 
     A run of more than `limit` seconds fails. With a limit, a stage that exceeds its budget by the margin fails as well.

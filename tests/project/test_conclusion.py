@@ -11,7 +11,7 @@ import stages
 PASSED = '<testsuites><testsuite><testcase classname="a" name="test_one" time="1"/>{more}</testsuite></testsuites>'
 SKIP = '<testcase classname="c" name="test_java"><skipped type="pytest.skip" message="no java"/></testcase>'
 FAILURE = '<testcase classname="c" name="test_bad"><failure message="boom"/></testcase>'
-WELL = stages.Result("tests", "", 1.0)
+WELL = stages.StageResult("tests", "", 1.0)
 
 
 @pytest.fixture
@@ -57,13 +57,13 @@ def test_a_failed_stage_fails_the_run_although_its_tests_passed(
     """A failed stage fails the run although its tests passed; its problem is shown with its time."""
     junit(reports)
 
-    assert stages.conclude([WELL, stages.Result("types", "mypy ended with code 1", 3.0)], 4) == 1
+    assert stages.conclude([WELL, stages.StageResult("types", "mypy ended with code 1", 3.0)], 4) == 1
     assert "types             3.0 s of    0  mypy ended with code 1" in capsys.readouterr().out
 
 
 def test_a_run_without_reports_succeeds_and_an_empty_report_fails_it(reports: Path) -> None:
     """A run without reports, such as one of the stage lint, can succeed; a report without a passed test fails it."""
-    assert stages.conclude([stages.Result("lint", "", 1.0)], 1) == 0
+    assert stages.conclude([stages.StageResult("lint", "", 1.0)], 1) == 0
     (reports / "tests.xml").write_text("<testsuites/>")
     assert stages.conclude([WELL], 1) == 1
 
@@ -100,14 +100,14 @@ def test_a_stage_over_its_budget_fails_the_run_only_on_the_build_server(
     Quick stages have a margin in seconds. Other machines have unknown load.
     """
     junit(reports)
-    slow, quick = stages.Result("spark", "", 631.0, 300.0), stages.Result("lint", "", 184.0, 5.0)
+    slow, quick = stages.StageResult("spark", "", 631.0, 300.0), stages.StageResult("lint", "", 184.0, 5.0)
 
     assert stages.conclude([slow, quick], 240, stages.RUN_SECONDS_MAX) == 1
     printed = capsys.readouterr().out
     assert "spark           631.0 s of  300  TOO SLOW\n" in printed
     assert "lint            184.0 s of    5  ok\n" in printed
     assert stages.conclude([slow, quick], 240) == 0
-    assert stages.conclude([stages.Result("spark", "", 630.0, 300.0)], 240, stages.RUN_SECONDS_MAX) == 0
+    assert stages.conclude([stages.StageResult("spark", "", 630.0, 300.0)], 240, stages.RUN_SECONDS_MAX) == 0
 
 
 def test_set_up_stages_are_never_too_slow() -> None:
