@@ -94,4 +94,4 @@ def test_an_rpc_cannot_be_declared_without_rights() -> None:
     """An RPC cannot be declared without rights: the import of its module fails."""
     request, response = sv.QueryRouteRequest, sv.QueryRouteResponse
     with pytest.raises(TypeError, match="rights"):
-        Rpc("QueryRoute", request, response, lambda *_: None, (), ())  # type: ignore[call-arg]  # as meant
+        Rpc("QueryRoute", request, response, lambda *_: None, operations=(), codes=())  # type: ignore[call-arg]  # as meant
