@@ -125,6 +125,8 @@ final class EmulatorRows {
                 assertTrue(refusal.startsWith("a row has held the emulator for "), refusal);
             }
         });
+        // LostHoldTest of the helper has a hold that is lost.
+        row("RocketMQ.requireHold()", (shop, fork) -> fork.requireHold());
         row("Hold.close()", (shop, fork) -> {
             fork.hold("a row", SHORT).close();
             fork.hold("another", Duration.ofSeconds(5)).close();

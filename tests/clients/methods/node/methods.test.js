@@ -373,10 +373,11 @@ const ROWS = {
   "Control.stream": async () => assert.ok((await shop.control.stream("/v1/ca")) instanceof ReadableStream),
   "Control.keepOpen": async (t) => {
     const { control } = await copy(t);
-    const end = await control.keepOpen("POST", "/v1/hold", { name: "a row" });
+    const response = await control.keepOpen("POST", "/v1/hold", { name: "a row" });
     await assert.rejects(control.keepOpen("POST", "/v1/hold", { name: "another row", timeout: "0s" }), { status: 409 });
-    end();
+    assert.ok(response.end());
   },
+  "Control.ready": async () => assert.strictEqual((await shop.control.ready()).endpoint, shop.endpoint),
   "Control.post": async (t) =>
     assert.strictEqual((await (await copy(t)).control.post("/v1/topics", { name: "a" })).name, "a"),
   "Control.delete": async (t) => {
