@@ -26,7 +26,7 @@ demo-spark: $(VENV)/spark.stamp ## Test two Spark pipelines from topic to topic,
 test: $(VENV)/dev.stamp ## Install the tools of the tests and run all tests (forty minutes)
 	$(STAGES)
 
-test-fast: $(VENV)/dev.stamp ## Test the engine, the protocols and the host (a minute)
+test-fast: $(VENV)/dev.stamp ## Test the engine, the protocols and the host, without slow files (under a minute of processor time)
 	$(STAGES) fast
 
 test-near: $(VENV)/dev.stamp ## Test the rooms that a change touches; SINCE=main chooses the change (15 seconds)

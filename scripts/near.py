@@ -5,8 +5,9 @@
 The change is the difference of the work tree to the last commit. If there is none, it is the last commit. With COMMIT
 it is everything since then. `near_tests.py` says which tests are near; changed conformance cases run on the emulator.
 
-The durations of test files come from the reports of earlier runs. Tests that exceed the time are listed and do not run,
-and neither do tests that start Spark. The exit code is 0 if all tests that ran have passed.
+The durations of test files come from the reports of earlier runs, or else from `tests/seconds.json`. Tests that exceed
+the time are listed and do not run, and neither do tests that start Spark. The exit code is 0 if all tests that ran have
+passed.
 """
 
 import re
@@ -14,8 +15,8 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from xml.etree import ElementTree
 
+import file_seconds
 import near_tests
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,14 +72,7 @@ def seconds_of_earlier_runs(reports: Path = REPORTS, root: Path = ROOT) -> dict[
     """Return the seconds of each test file in the JUnit files of earlier runs; the latest run of a file counts."""
     found: dict[str, float] = {}
     for report in sorted(reports.rglob("*.xml"), key=lambda path: path.stat().st_mtime):
-        of_report: dict[str, float] = {}
-        for case in ElementTree.parse(report).iter("testcase"):
-            parts = case.get("classname", "").split(".")
-            if not (root / "/".join(parts)).with_suffix(".py").is_file():
-                parts.pop()  # the name of a class
-            name = "/".join(parts) + ".py"
-            of_report[name] = of_report.get(name, 0.0) + float(case.get("time", 0))
-        found.update(of_report)
+        found.update(file_seconds.of_report(report, root))
     return found
 
 
@@ -102,7 +96,7 @@ def main(arguments: Sequence[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     found = near_tests.Tree().near(changed(arguments[0] if arguments else None))
-    tests, others = fitting(found.tests, seconds_of_earlier_runs())
+    tests, others = fitting(found.tests, {**file_seconds.read().files, **seconds_of_earlier_runs()})
     for text, names in (("no test is near", found.without), ("not run, for lack of time", others)):
         if names:
             print(f"{text} (make test-fast, make test): {' '.join(names)}")

@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 
 import environments
+import file_seconds
 import namespace_links
 import rust_crates
 import sampled_tests
@@ -229,8 +230,11 @@ def run_drivers() -> None:
 
 
 def run_fast() -> None:
-    """Test the engine, the protocols and the host."""
-    pytest("fast", "-m", "not alone", *existing(ENGINE_AND_PROTOCOLS))
+    """Test the engine, the protocols and the host, without the files that take long."""
+    record = file_seconds.read()
+    print(f"fast: {file_seconds.summary(record)}", flush=True)
+    ignored = (f"--ignore={file}" for file in record.left_out())
+    pytest("fast", "-m", "not alone", *ignored, *existing(ENGINE_AND_PROTOCOLS))
 
 
 def run_tests() -> None:
@@ -470,7 +474,7 @@ STAGES: tuple[Stage, ...] = (
 The seconds were measured on 2026-11-27 and 28, with Python 3.11 on two cores of an Intel Xeon.
 """
 ON_REQUEST = (
-    Stage("fast", "engine, protocols and host", run_fast, 120),
+    Stage("fast", "engine, protocols and host, without slow files", run_fast, 40),
     Stage("compiled-whole", "all tests without outside clients, with compiled modules", run_compiled_whole, 600),
     Stage("oldest-whole", "all with the oldest allowed dependencies", run_oldest_whole, 60),
     Stage("protobuf-whole", "all with protobuf 5 and 6, newer Pythons", run_protobuf_whole, 60),
