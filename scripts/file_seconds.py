@@ -35,7 +35,7 @@ class FileSecondsError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordedSeconds:
     """The seconds of files in a whole run, which began on `date`."""
 
     date: str
@@ -73,12 +73,12 @@ def of_report(report: Path, root: Path = ROOT) -> dict[str, float]:
     return found
 
 
-def read(file: Path = FILE) -> Record:
+def read(file: Path = FILE) -> RecordedSeconds:
     """Return the record."""
-    return Record(**json.loads(file.read_text()))
+    return RecordedSeconds(**json.loads(file.read_text()))
 
 
-def record_of(reports: Iterable[Path], root: Path = ROOT) -> Record:
+def record_of(reports: Iterable[Path], root: Path = ROOT) -> RecordedSeconds:
     """Return the record of a run. Raises FileSecondsError if a file did not run.
 
     A file may have no test in the report if its tests need an idle machine, because another stage runs them.
@@ -92,16 +92,16 @@ def record_of(reports: Iterable[Path], root: Path = ROOT) -> Record:
     for file in files:
         if file not in seconds and "pytest.mark.alone" not in (root / file).read_text(encoding="utf-8"):
             raise FileSecondsError(f"{file}: no test ran; only a whole run is recorded; run `make test`")
-    return Record(max(dates), {file: round(seconds[file], 2) for file in files if file in seconds})
+    return RecordedSeconds(max(dates), {file: round(seconds[file], 2) for file in files if file in seconds})
 
 
-def text_of(record: Record) -> str:
+def text_of(record: RecordedSeconds) -> str:
     """Render the record, one line for each file."""
     rows = ",\n".join(f"  {json.dumps(file)}: {seconds}" for file, seconds in record.files.items())
     return f'{{\n "date": {json.dumps(record.date)},\n "files": {{\n{rows}\n }}\n}}\n'
 
 
-def summary(record: Record) -> str:
+def summary(record: RecordedSeconds) -> str:
     """Return a sentence about the files that `make test-fast` runs and leaves out."""
     slow = set(record.left_out())
     quick = sum(seconds for file, seconds in record.files.items() if file not in slow)

@@ -7,7 +7,16 @@ import file_seconds
 import floors
 import pytest
 import stages
-from file_seconds import NEW_MAX, SECONDS_MAX, SUM_MAX, FileSecondsError, Record, files_of_tests, record_of, text_of
+from file_seconds import (
+    NEW_MAX,
+    SECONDS_MAX,
+    SUM_MAX,
+    FileSecondsError,
+    RecordedSeconds,
+    files_of_tests,
+    record_of,
+    text_of,
+)
 from near_tests import TESTS, Tree
 from selected_tests import ENGINE_AND_PROTOCOLS
 
@@ -76,7 +85,7 @@ def test_make_test_fast_runs_a_file_of_each_room() -> None:
 
 def test_stage_leaves_out_slow_files_only(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The stage `fast` ignores files above the limit, runs the others of the folders, and prints the figures."""
-    record = Record("2026-01-31", {"tests/emulator/test_a.py": SECONDS_MAX, "tests/fixtures/test_b.py": 9.0})
+    record = RecordedSeconds("2026-01-31", {"tests/emulator/test_a.py": SECONDS_MAX, "tests/fixtures/test_b.py": 9.0})
     commands: list[tuple[str, ...]] = []
     monkeypatch.setattr(file_seconds, "read", lambda: record)
     monkeypatch.setattr(stages, "pytest", lambda *words: commands.append(words))
@@ -89,7 +98,7 @@ def test_stage_leaves_out_slow_files_only(monkeypatch: pytest.MonkeyPatch, capsy
 def test_room_of_slow_files_keeps_the_quickest_one() -> None:
     """A folder of engine or protocols is not without tests; a folder of the host may be."""
     slow = {"tests/emulator/gate/test_a.py": 9.0, "tests/emulator/gate/test_b.py": 8.0, "tests/fixtures/test_c.py": 7.0}
-    left_out = Record("2026-01-31", {**slow, "tests/remoting/test_d.py": 6.0}).left_out()
+    left_out = RecordedSeconds("2026-01-31", {**slow, "tests/remoting/test_d.py": 6.0}).left_out()
     assert left_out == ["tests/emulator/gate/test_a.py", "tests/fixtures/test_c.py"]
 
 
@@ -105,7 +114,7 @@ def test_record_has_date_and_seconds_of_the_run(project: Path) -> None:
         ("tests.project.test_d", 1.0),
     ]
     record = record_of([report(project, cases)], project)
-    assert record == Record("2026-01-31", {"tests/emulator/test_a.py": 3.5, "tests/fixtures/test_b.py": 0.25})
+    assert record == RecordedSeconds("2026-01-31", {"tests/emulator/test_a.py": 3.5, "tests/fixtures/test_b.py": 0.25})
     file = project / "seconds.json"
     file.write_text(text_of(record))
     assert file_seconds.read(file) == record
