@@ -41,6 +41,8 @@ PROGRAMS = (
     Program("debootstrap", ("debootstrap",)),
     Program("g++", ("g++",)),
     Program("podman", ("podman", "crun", "netavark", "aardvark-dns")),
+    # The netavark of Debian 12 calls it to map ports, and its package does not depend on it.
+    Program("iptables", ("iptables",)),
     Program("javac", ("openjdk-17-jdk-headless",), ("javac", "-version"), (17,)),
     Program("mvn", ("maven",)),
     Program("node", ("nodejs",), ("node", "--version"), (20, 14)),
