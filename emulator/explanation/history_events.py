@@ -179,40 +179,20 @@ def _elsewhere(message_id: str, history: History, clients: KnownClients) -> Iter
             text = f"{refused.label}: {refused.code}{': ' if refused.remark else ''}{refused.remark}"
             group = refused.group or None
             yield HistoryStep(
-                refused.at_ms,
-                StepKind.REFUSED,
-                refused.node,
-                client,
-                group=group,
-                place=None,
-                attempt=None,
-                detail=text,
-                sdk=clients.sdk(client),
+                refused.at_ms, StepKind.REFUSED, refused.node, client, group=group, detail=text, sdk=clients.sdk(client)
             )
     for firing in history.firings():
         if message_id in firing.message_ids:
             client = clients.of_channel(firing.channel)
             text = f"rule {firing.rule} acted on {firing.operation}: {firing.effect}"
-            yield HistoryStep(
-                firing.at_ms,
-                StepKind.FAULT,
-                "",
-                client,
-                group=None,
-                place=None,
-                attempt=None,
-                detail=text,
-                sdk=clients.sdk(client),
-            )
+            yield HistoryStep(firing.at_ms, StepKind.FAULT, "", client, detail=text, sdk=clients.sdk(client))
     for lost in history.lost():
         if message_id in (lost.message_id, *lost.keys.split()):
             text = (
                 f"{lost.topic} queue {lost.queue_id} offset {lost.queue_offset} was not flushed when the broker crashed"
             )
             yield from _before_loss(lost, history, clients)
-            yield HistoryStep(
-                lost.at_ms, StepKind.LOST, lost.broker, None, group=None, place=None, attempt=None, detail=text
-            )
+            yield HistoryStep(lost.at_ms, StepKind.LOST, lost.broker, None, detail=text)
 
 
 def _before_loss(lost: LostMessage, history: History, clients: KnownClients) -> Iterator[HistoryStep]:
@@ -221,17 +201,7 @@ def _before_loss(lost: LostMessage, history: History, clients: KnownClients) -> 
     client = None if retry else clients.sender(host_port(*records.unpack_host(lost.born_host)))
     kind = StepKind.REDELIVERED if retry else StepKind.SENT
     text = f"{lost.topic} queue {lost.queue_id} offset {lost.queue_offset}"
-    yield HistoryStep(
-        lost.stored_at_ms,
-        kind,
-        lost.broker,
-        client,
-        group=None,
-        place=None,
-        attempt=None,
-        detail=text,
-        sdk=clients.sdk(client),
-    )
+    yield HistoryStep(lost.stored_at_ms, kind, lost.broker, client, detail=text, sdk=clients.sdk(client))
     found = history.of(lost.broker, lost.topic, lost.queue_id, lost.queue_offset)
     number = 0
     for event in found:
@@ -246,7 +216,6 @@ def _before_loss(lost: LostMessage, history: History, clients: KnownClients) -> 
             lost.broker,
             client,
             group=event.group or None,
-            place=None,
             attempt=number if is_delivery and not retry else None,
             detail=_event_text(event, was_delivered=number > 0),
             sdk=clients.sdk(client),
@@ -257,15 +226,7 @@ def _step(
     copy: CopyView, kind: StepKind, detail: str, *, client: str | None = None, group: str | None = None, sdk: str = ""
 ) -> HistoryStep:
     return HistoryStep(
-        copy.stored_at_ms,
-        kind,
-        copy.place.broker,
-        client,
-        group=group,
-        place=copy.place,
-        attempt=None,
-        detail=detail,
-        sdk=sdk,
+        copy.stored_at_ms, kind, copy.place.broker, client, group=group, place=copy.place, detail=detail, sdk=sdk
     )
 
 

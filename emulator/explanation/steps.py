@@ -65,9 +65,9 @@ class HistoryStep:
     node: str
     client: str | None
     _: KW_ONLY
-    group: str | None
-    place: Place | None
-    attempt: int | None
+    group: str | None = None
+    place: Place | None = None
+    attempt: int | None = None
     """The number of the delivery, from 1; None for other steps."""
     detail: str
     sdk: str = ""
