@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from ..inspection.groups import GroupView
 from ..kernel.nearest_name import nearest_of
+from .departure import departure_text
 from .explanation import IdleExplanation
 from .facts import Change, ChangeAction, Fact
 from .idle_clause import IdleClause
@@ -51,9 +52,11 @@ class IdleConsumers:
         seen = self._scene.history.clients.named(client_id)
         if seen is None:
             return _unknown(client_id, connected)
-        when = "is not connected any more" if seen.left_ms is None else f"left at {self._scene.at(seen.left_ms)}"
+        is_open = self._scene.history.clients.is_open(client_id)
+        when = departure_text(seen.left_ms, self._scene.now_ms, is_open=is_open)
         about = ", ".join(filter(None, (seen.sdk, seen.address)))
-        fact = Fact("client", {"left_ms": seen.left_ms, "sdk": seen.sdk, "address": seen.address})
+        values = {"left_ms": seen.left_ms, "is_open": is_open, "sdk": seen.sdk, "address": seen.address}
+        fact = Fact("client", values)
         return IdleClause(
             f"{client_id} ({about}) {when}", (fact,), (Change(ChangeAction.START, f"start {client_id} again"),)
         )

@@ -95,7 +95,9 @@ class History:
 
     def at(self, scheduler: Scheduler) -> "History":
         """Return a copy as of now, for readers with another scheduler. It shares the full chunks of deliveries."""
-        return History(scheduler, self.record.max_entries, before=self.lend())
+        made = History(scheduler, self.record.max_entries, before=self.lend())
+        made.clients = self.clients.copy(with_connections=True)
+        return made
 
     def _continue(self, before: "LentHistory") -> None:
         """Continue the history of another engine, but not its delivery record if the size of this one differs."""

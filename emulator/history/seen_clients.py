@@ -37,22 +37,29 @@ class SeenClients:
 
     def __init__(self) -> None:
         self._seen: dict[str, SeenClient] = {}
+        self._open: set[str] = set()
+        """The connections that are open."""
 
-    def copy(self) -> "SeenClients":
-        """Return an independent copy."""
+    def copy(self, *, with_connections: bool = False) -> "SeenClients":
+        """Return an independent copy. Its connections are open only `with_connections`."""
         made = SeenClients()
         made._seen = self._seen.copy()
+        if with_connections:
+            made._open = self._open.copy()
         return made
 
     def note(self, channel_id: str, client: SeenClient) -> None:
         """Record the client of a connection."""
         seen = self._seen
+        self._open.add(channel_id)
         if seen.get(channel_id) == client:
             return
         texts = {name: getattr(client, name)[:TEXT_MAX] for name in ("client", "language", "version", "address")}
         seen[channel_id] = replace(client, **texts)
         if len(seen) > CONNECTIONS_MAX:
-            del seen[next(iter(seen))]
+            first = next(iter(seen))
+            del seen[first]
+            self._open.discard(first)
 
     def has(self, channel_id: str) -> bool:
         """True if a client is registered on a connection and has not left."""
@@ -62,6 +69,7 @@ class SeenClients:
     def left(self, channel_id: str, now_ms: int) -> None:
         """Record that a connection was closed, or that a session ended."""
         found = self._seen.get(channel_id)
+        self._open.discard(channel_id)
         if found is not None and found.left_ms is None:
             self._seen[channel_id] = replace(found, left_ms=now_ms)
 
@@ -69,6 +77,10 @@ class SeenClients:
         """Record that all connections of a client were closed."""
         for channel_id in [channel for channel, each in self._seen.items() if each.client == client_id]:
             self.left(channel_id, now_ms)
+
+    def is_open(self, client_id: str) -> bool:
+        """True if a client has a connection or session that has not ended, even if it is in no group any more."""
+        return any(self._seen[channel_id].client == client_id for channel_id in self._open)
 
     def of(self, channel_id: str) -> str | None:
         """Return the client id of a connection, None if it is not known."""

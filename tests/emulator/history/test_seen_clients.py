@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from engine_world import World
 from rocketmq_testkit.emulator.gate.call import GRPC_CHANNEL
-from rocketmq_testkit.emulator.history.seen_clients import SeenClient, SeenClients
+from rocketmq_testkit.emulator.history.seen_clients import CONNECTIONS_MAX, SeenClient, SeenClients
 
 C1 = SeenClient("c1", "JAVA", "V5_3_3", "10.0.0.1:1")
 
@@ -40,6 +40,27 @@ def test_expired_client_has_left_on_all_connections() -> None:
     clients.note("c", replace(C1, client="c2"))
     clients.gone("c1", 5)
     assert [each.left_ms for each in clients] == [5, 5, None]
+
+
+def test_connection_is_open_until_it_ends() -> None:
+    clients = SeenClients()
+    for channel in ("a", "b"):
+        clients.note(channel, C1)
+    clients.left("a", 5)
+    assert clients.is_open("c1")
+    assert clients.copy(with_connections=True).is_open("c1")
+    assert not clients.copy().is_open("c1")  # no client is connected to a new fork
+    clients.left("b", 5)
+    assert not clients.is_open("c1")
+    clients.note("b", replace(C1, client="c2"))
+    assert clients.is_open("c2")
+
+
+def test_removed_connection_is_not_open() -> None:
+    clients = SeenClients()
+    for number in range(CONNECTIONS_MAX + 1):
+        clients.note(f"{number}", replace(C1, client=f"c{number}"))
+    assert (clients.is_open("c0"), clients.is_open("c1")) == (False, True)
 
 
 def test_leave_of_an_unknown_client_adds_no_client() -> None:
