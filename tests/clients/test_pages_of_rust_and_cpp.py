@@ -11,11 +11,41 @@ from pathlib import Path
 import page_snippets
 import pytest
 import rust_crates
-from page_snippets import run_script, snippets, write_files
+from killed_parent import check_emulator_ends_with
+from page_snippets import run_script, running, snippets, write_files
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.build import build
 
 ROOT = Path(__file__).resolve().parents[2]
+RUST = """\
+#[path = "../tests/emulator/mod.rs"]
+mod emulator;
+
+fn main() {
+    let mq = emulator::Emulator::start(&["orders"]);
+    mq.post("/v1/reset", serde_json::json!({}));
+    assert_eq!(mq.get("/v1/messages/orders")["messages"], serde_json::json!([]));
+    assert!(!mq.endpoint().is_empty());
+    println!("no messages");
+    loop {
+        std::thread::park();
+    }
+}
+"""
+"""A program that starts an emulator with the page's code, and waits."""
+CPP = """\
+#include <iostream>
+
+#include "emulator.hpp"
+
+int main() {
+    Emulator mq({"orders"});
+    if (mq.get("/v1/messages/orders").find(R"("messages": [])") == std::string::npos) return 1;
+    std::cout << "no messages" << std::endl;
+    for (;;) pause();
+}
+"""
+"""As RUST, in C++."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -60,6 +90,37 @@ def test_cpp_page_leads_from_an_empty_folder_to_passing_tests(tmp_path: Path) ->
     assert download == f"pip download --no-deps rocketmq=={recipe.version}"
     assert unpack == f"unzip -q rocketmq-{recipe.version}-*.whl -d sdk"
     assert run_script(tmp_path, "\n".join(commands), HOME=str(tmp_path)) == "2 tests passed\n"
+
+
+@pytest.mark.executable
+def test_killed_rust_program_ends_its_emulator(tmp_path: Path) -> None:
+    """The program uses the module of the page, as the tests of the page do."""
+    written("docs/rust.md", tmp_path)
+    for folder in ("src", "examples"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "src" / "lib.rs").touch()
+    (tmp_path / "examples" / "waiting.rs").write_text(RUST)
+    shutil.copy(rust_crates.LOCK, tmp_path)
+    rust_crates.ensure()
+    # The program replaces cargo.
+    check_killed(tmp_path, "cargo", "run", "--quiet", "--example", "waiting", **rust_crates.variables_of_cargo())
+
+
+@pytest.mark.executable
+def test_killed_cpp_program_ends_its_emulator(tmp_path: Path) -> None:
+    """The program uses the class of the page, as the tests of the page do."""
+    written("docs/cpp.md", tmp_path)
+    (tmp_path / "waiting.cpp").write_text(CPP)
+    run_script(tmp_path, "g++ -std=c++17 waiting.cpp -o waiting")
+    check_killed(tmp_path, str(tmp_path / "waiting"))
+
+
+def check_killed(folder: Path, *words: str, **variables: str) -> None:
+    """Kill a program while its emulator runs. The emulator must end in time."""
+    with running(folder, *words, **variables) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "no messages\n"
+        check_emulator_ends_with(parent)
 
 
 @pytest.mark.parametrize("page", ["rust.md", "cpp.md"])

@@ -6,7 +6,7 @@ A block names its file in its first line, as a comment: `# test_shop.py`, `// or
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,9 +73,9 @@ def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProc
     With the executable, the program and all that it starts find no Python on this machine.
     """
     done = subprocess.run(
-        [*(namespace() if IS_EXECUTABLE else ()), *words],
+        _hidden(*words),
         cwd=folder,
-        env={**os.environ, "ROCKETMQ_EMULATOR": COMMAND, **variables},
+        env=_environment(variables),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -84,6 +84,31 @@ def run(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProc
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done
+
+
+@contextmanager
+def running(folder: Path, *words: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a program as `run` does, and yield it with its standard output. It is killed at the end of the block."""
+    with subprocess.Popen(
+        _hidden(*words),
+        cwd=folder,
+        env=_environment(variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _hidden(*words: str) -> list[str]:
+    return [*(namespace() if IS_EXECUTABLE else ()), *words]
+
+
+def _environment(variables: Mapping[str, str]) -> Mapping[str, str]:
+    return {**os.environ, "ROCKETMQ_EMULATOR": COMMAND, **variables}
 
 
 def run_script(folder: Path, script: str, **variables: str) -> str:
