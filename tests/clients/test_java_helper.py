@@ -64,14 +64,7 @@ def repository(maven: Maven, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def packed(maven: Maven, repository: Path) -> tuple[str, ...]:
     """The options with which Maven finds the helper libraries as published artifacts in the repository."""
-    shutil.rmtree(maven.local / OWN_GROUP)
-    settings = repository.with_name("settings.xml")
-    settings.write_text(
-        "<settings><profiles><profile><id>packed</id><repositories><repository><id>packed</id>"
-        f"<url>file://{repository}</url></repository></repositories></profile></profiles>"
-        "<activeProfiles><activeProfile>packed</activeProfile></activeProfiles></settings>"
-    )
-    return ("-s", str(settings))
+    return maven.find_packed(repository)
 
 
 def version() -> str:

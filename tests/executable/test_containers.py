@@ -48,10 +48,9 @@ def copy_of(example: str, folder: Path) -> Path:
 
 def test_java_example_passes_with_a_container(engine: Mapping[str, str], tmp_path: Path) -> None:
     maven = Maven.create(tmp_path / "local")
-    shutil.copytree(ROOT / "clients" / "java", tmp_path / "helper", ignore=shutil.ignore_patterns("target"))
-    maven.run(tmp_path / "helper", "-q", "-Dmaven.test.skip=true", "install")
+    packed = maven.find_packed(build_artifacts(tmp_path / "dist", "java", **maven.variables) / "maven")
     folder = copy_of("orders-testcontainers", tmp_path)
-    maven.run(folder, "-q", "-Dtest=ContainerTest", "test", **engine)
+    maven.run(folder, *packed, "-q", "-Dtest=ContainerTest", "test", **engine)
     maven.keep_downloads()
     assert len(passed(folder)) == PROTOCOLS
 

@@ -14,12 +14,20 @@ from pathlib import Path
 import pytest
 from command_line import ANY_PORTS, INSTALLED
 from hidden_python import interpreters, namespace
+from killed_parent import END_SECONDS_MAX, check_emulator_ends_with
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZE_MAX = 36_000_000
 pytestmark = pytest.mark.executable
 STARTED = 'for program; do "$program" --version >/dev/null 2>&1 && echo "$program"; done; true'
 """A shell script that prints the programs that start, of those in its arguments."""
+
+PARENT = """
+import subprocess
+child = subprocess.Popen({words!r}, stdin=subprocess.{stdin})
+input()
+"""
+"""A program that starts the executable, which prints its ready line, and waits."""
 
 
 @pytest.fixture(scope="module")
@@ -100,12 +108,19 @@ def test_ready_line_and_exit_code_after_a_signal_are_those_of_the_installed_comm
     assert seen[0][2] == 0
 
 
-def test_executable_ends_with_its_parent(executable: str) -> None:
+@pytest.mark.parametrize("stdin", ["PIPE", "DEVNULL"])
+def test_executable_ends_with_its_killed_parent(executable: str, stdin: str) -> None:
     """The program replaces its launcher, so that the pipe, the process id and signals are its own."""
+    program = PARENT.format(words=[executable, *ANY_PORTS, "--exit-with-parent"], stdin=stdin)
+    for parent, _ in started(sys.executable, "-c", program):
+        check_emulator_ends_with(parent)
+
+
+def test_end_of_standard_input_ends_the_executable_with_code_0(executable: str) -> None:
     for process, _ in started(executable, *ANY_PORTS, "--exit-with-parent"):
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(10) == 0
+        assert process.wait(END_SECONDS_MAX) == 0
 
 
 def test_no_python_and_no_installed_command_starts_in_the_namespace(executable: str) -> None:

@@ -41,6 +41,20 @@ class Maven:
                 with suppress(FileExistsError):
                     os.link(self.local / here / name, existing / here / name)
 
+    def find_packed(self, repository: Path) -> tuple[str, ...]:
+        """Return the options with which Maven finds this project's packages as published artifacts in a repository.
+
+        Packing has installed them in the local repository too. They are removed there.
+        """
+        shutil.rmtree(self.local / OWN_GROUP)
+        settings = repository.with_name("settings.xml")
+        settings.write_text(
+            "<settings><profiles><profile><id>packed</id><repositories><repository><id>packed</id>"
+            f"<url>file://{repository}</url></repository></repositories></profile></profiles>"
+            "<activeProfiles><activeProfile>packed</activeProfile></activeProfiles></settings>"
+        )
+        return ("-s", str(settings))
+
     def run(self, folder: Path, *words: str, **variables: str) -> str:
         """Run `mvn` in a folder and return its output. It must succeed."""
         return self.call(folder, "mvn", "-B", "-ntp", *words, **variables)
