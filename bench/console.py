@@ -36,7 +36,7 @@ WINDOWS = {
     "clients": Window(),
     "receipts": Window(),
     "receipts, filter": Window(filter="group:billing"),
-    "due": Window(),
+    "scheduled": Window(),
     "journal": Window(),
     "journal, failures": Window(limit=10, choices={"only": "failures"}),
 }
