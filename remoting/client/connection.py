@@ -66,7 +66,7 @@ class RemotingClient(Closeable):
         *,
         timeout: float | None = None,
     ) -> RemotingCommand:
-        """Send a request and wait for the response. Raises RemotingTimeout, ConnectionLost."""
+        """Send a request and wait up to `timeout` (s) for the response. Raises RemotingTimeout, ConnectionLost."""
         return self.collect(self.submit(code, ext, body), timeout)
 
     def submit(self, code: int, ext: Header | Mapping[str, object] | None = None, body: bytes = b"") -> int:
@@ -86,14 +86,14 @@ class RemotingClient(Closeable):
         self._send(code, ONEWAY, ext, body)
 
     def collect(self, opaque: int, timeout: float | None = None) -> RemotingCommand:
-        """Wait for the response to a submitted request. Raises RemotingTimeout, ConnectionLost."""
+        """Wait up to `timeout` (s) for the response to a submitted request. Raises RemotingTimeout, ConnectionLost."""
         deadline = monotonic() + (self.timeout if timeout is None else timeout)
         while opaque not in self._responses:
             self._read(deadline)
         return self._responses.pop(opaque)
 
     def next_server_request(self, timeout: float | None = None) -> RemotingCommand:
-        """Wait for the oldest request of the server. Raises RemotingTimeout, ConnectionLost."""
+        """Wait up to `timeout` (s) for the oldest request of the server. Raises RemotingTimeout, ConnectionLost."""
         deadline = monotonic() + (self.timeout if timeout is None else timeout)
         while not self.server_requests:
             self._read(deadline)

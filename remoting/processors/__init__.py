@@ -1,14 +1,15 @@
 """The processors of the served request codes, one file per domain noun.
 
-A file declares headers, translates requests into operations, and encodes responses. All mappings by code derive from
-this; `unserved.py` has the other codes. It must not contain rules about messages: those belong to the engine.
+A file declares headers, translates requests into operations, and encodes responses. A request may leave out the header
+fields that have a default. All mappings by code derive from this; `unserved.py` has the other codes. It must not
+contain rules about messages: those belong to the engine.
 """
 
 from collections.abc import Mapping
 
 from ..request.request_table import Processor, Role, join
 from ..request.required_rights import Rights
-from . import client, group, name_server, offset, pop, pull, send, timer, tools, topic, transaction, user, view
+from . import admin, client, group, name_server, offset, pop, pull, queries, send, timer, topic, transaction, user
 from .unserved import UNSERVED
 
 PROCESSORS: Mapping[int, Processor] = join(
@@ -22,9 +23,9 @@ PROCESSORS: Mapping[int, Processor] = join(
         client,
         topic,
         group,
-        view,
+        queries,
         timer,
-        tools,
+        admin,
         user,
         name_server,
     )

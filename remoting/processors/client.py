@@ -1,6 +1,6 @@
 """Clients: heartbeats, group members, queue locks, connections.
 
-Each processor translates a request into an operation of the engine.
+Each processor translates a request into an operation of the engine, whose class explains the fields.
 Source: ClientManageProcessor, ConsumerManageProcessor, AdminBrokerProcessor (5.3.3).
 """
 

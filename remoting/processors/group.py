@@ -1,6 +1,6 @@
 """Subscription groups: configuration, progress, assignments.
 
-Each processor translates a request into an operation of the engine.
+Each processor translates a request into an operation of the engine, whose class explains the fields.
 Source: AdminBrokerProcessor, QueryAssignmentProcessor (5.3.3).
 """
 

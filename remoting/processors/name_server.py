@@ -1,6 +1,6 @@
 """Requests to the name server.
 
-Each processor translates a request into an operation of the engine.
+Each processor translates a request into an operation of the engine, whose class explains the fields.
 Source: ClientRequestProcessor, DefaultRequestProcessor (5.3.3).
 """
 

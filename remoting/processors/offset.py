@@ -1,6 +1,6 @@
 """Offsets of queues and of groups.
 
-Each processor translates a request into an operation of the engine.
+Each processor translates a request into an operation of the engine, whose class explains the fields.
 Source: ConsumerManageProcessor, AdminBrokerProcessor (5.3.3).
 """
 
@@ -42,7 +42,10 @@ TABLE = RequestTable(Role.BROKER)
 
 @header
 class QueryConsumerOffsetRequestHeader(Header):
-    """Request for a group's committed offset. Errors: QUERY_NOT_FOUND."""
+    """Request for a group's committed offset. Errors: QUERY_NOT_FOUND.
+
+    `set_zero_if_not_found` false: return this error for a group without an offset even if 0 would be right.
+    """
 
     consumer_group: str = ""
     topic: str = ""
@@ -99,8 +102,9 @@ class GetEarliestMsgStoretimeRequestHeader(Header):
 
 @header
 class ResetOffsetRequestHeader(Header):
-    """Request to reset a group's offsets.
+    """Request to reset a group's offsets, in all queues by default. `timestamp` is in ms since the epoch.
 
+    `is_force` allows consumers that reset themselves to skip messages.
     Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue, slave). With
     server-side reset off: CONSUMER_NOT_ONLINE, SYSTEM_ERROR (no committed offset, the version of a client is too old).
     """
@@ -115,7 +119,10 @@ class ResetOffsetRequestHeader(Header):
 
 @header
 class CloneGroupOffsetRequestHeader(Header):
-    """Request to copy a group's offsets to another group. Unknown groups are no error."""
+    """Request to copy a group's offsets to another group. Unknown groups are no error.
+
+    `offline` copies them even if the source group is connected and does not subscribe to the topic.
+    """
 
     src_group: str = ""
     dest_group: str = ""
@@ -125,9 +132,10 @@ class CloneGroupOffsetRequestHeader(Header):
 
 @header
 class QueryCorrectionOffsetHeader(Header):
-    """Request for the lowest offset of each queue among groups.
+    """Request for the lowest committed offset of all groups in each queue of a topic.
 
-    `filter_groups` is comma separated. Errors: SYSTEM_ERROR (no group has an offset that still exists in a queue).
+    `filter_groups`, comma separated, lose their offsets first. `compare_group` is a group whose lower offset makes the
+    result of a queue 2**63 - 1. Errors: SYSTEM_ERROR (no group has an offset that still exists in a queue).
     """
 
     filter_groups: str = ""
@@ -241,6 +249,7 @@ def _reset(call: RemotingCall, result: ResetOffsetResult) -> bytes:
         (MessageQueue(result.topic, result.broker_name, queue_id), offset)
         for queue_id, offset in result.offsets.items()
     )
+    # Upstream's handler of client-side resets sets neither code nor remark.
     server_side_reset = call.dispatcher.broker_config.use_server_side_reset_offset
     return call.response(None if server_side_reset else NOT_SET, None, dumps({"offsetTable": queue_map(items)}))
 
@@ -285,7 +294,7 @@ def clone_group_offset(call: RemotingCall, header: CloneGroupOffsetRequestHeader
 def _all_offsets(call: RemotingCall, result: AllOffsetsResult) -> bytes:
     table = {f"{topic}@{group}": number_map(found) for (group, topic), found in result.offsets.items()}
     members: dict[str, object] = {"offsetTable": table}
-    if result.light is not None:
+    if result.light is not None:  # the offsets of groups with LMQ names, one for all queues
         members["lmqOffsetTable"] = {f"{topic}@{group}": offset for (group, topic), offset in result.light.items()}
     return call.response(None, None, dumps(members))
 
@@ -309,6 +318,9 @@ def _correction(call: RemotingCall, result: CorrectionOffsetResult) -> bytes:
 def query_correction_offset(
     call: RemotingCall, header: QueryCorrectionOffsetHeader, body: bytes
 ) -> QueryCorrectionOffset:
-    """Translate a request for correction offsets. As in upstream, the broker deletes the offsets of filtered groups."""
+    """Translate a request for correction offsets.
+
+    As in upstream, the broker first deletes the offsets of `filter_groups`.
+    """
     groups = header.filter_groups.split(",") if header.filter_groups.strip() else []
     return QueryCorrectionOffset(header.topic, header.compare_group, groups)

@@ -1,6 +1,6 @@
 """Pop consumption: pop, acknowledge, change the invisible duration, notification, peek.
 
-Each processor translates a request into an operation of the engine.
+Each processor translates a request into an operation of the engine, whose class explains the fields.
 Source: PopMessageProcessor, AckMessageProcessor, ChangeInvisibleTimeProcessor, NotificationProcessor,
 PeekMessageProcessor, PollingInfoProcessor (5.3.3). Absent numbers count as 0 where upstream's headers have primitives.
 """

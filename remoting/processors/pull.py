@@ -1,6 +1,6 @@
 """Pull messages by offset, and send messages back.
 
-Each processor translates a request into an operation of the engine.
+Each processor translates a request into an operation of the engine, whose class explains the fields.
 Source: PullMessageProcessor, SendMessageProcessor (5.3.3).
 """
 

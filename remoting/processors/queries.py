@@ -1,6 +1,6 @@
-"""Query stored messages, and the broker's state and configuration.
+"""Queries of stored messages, of a broker's state and of its configuration, and changes of the latter.
 
-Each processor translates a request into an operation of the engine.
+Each processor translates a request into an operation of the engine, whose class explains the fields.
 Source: QueryMessageProcessor, AdminBrokerProcessor (5.3.3).
 """
 

@@ -1,6 +1,6 @@
 """Send messages: SEND_MESSAGE, SEND_MESSAGE_V2, SEND_BATCH_MESSAGE, replies, recall.
 
-Each processor translates a request into an operation of the engine.
+Each processor translates a request into an operation of the engine, whose class explains the fields.
 Source: SendMessageProcessor, ReplyMessageProcessor, RecallMessageProcessor (5.3.3).
 """
 

@@ -1,6 +1,6 @@
 """State of timed messages and delay levels.
 
-Each processor translates a request into an operation of the engine.
+Each processor translates a request into an operation of the engine, whose class explains the fields.
 Source: AdminBrokerProcessor (5.3.3).
 """
 

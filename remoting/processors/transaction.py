@@ -1,6 +1,6 @@
 """End transactions.
 
-Each processor translates a request into an operation of the engine.
+Each processor translates a request into an operation of the engine, whose class explains the fields.
 Source: EndTransactionProcessor (5.3.3).
 """
 
