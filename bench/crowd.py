@@ -50,7 +50,7 @@ from rocketmq_testkit.emulator.operations.message_queries import QueryMessage
 from rocketmq_testkit.emulator.operations.offsets import QueryConsumerOffset, ResetOffset, UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendReplyMessage
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
-from world import BODY, FAR_MS, START_MS, World
+from world import BODY, BORN_HOST, FAR_MS, START_MS, World
 
 TOPICS, GROUPS, CLIENTS, STORED = 10_000, 1_000, 5_000, 1_000_000
 PER_GROUP, OF_GROUP = CLIENTS // GROUPS, TOPICS // GROUPS
@@ -68,6 +68,7 @@ SQL = "color = 'red' AND size > 98"
 
 Work = Callable[[], None]
 Step = Callable[["Crowd", int], Work]
+"""Prepares a number of steps and returns the function that makes them, whose time is measured."""
 
 
 class Deaf(DirectChannel):
@@ -82,7 +83,7 @@ class Crowd(World):
 
     def __init__(self, groups: int) -> None:
         config, emulation = BrokerConfig(), EmulationConfig()
-        emulation.store_max_bytes = 4 * 1024**3
+        emulation.store_max_bytes = 4 * 1024**3  # enough for all messages, so that none is deleted
         config.enable_property_filter = True
         super().__init__(Engine(brokers=[config], emulation=emulation, now_ms=START_MS))
         self.groups = [f"group-{number}" for number in range(groups)]
@@ -272,7 +273,7 @@ def found_by_key(crowd: Crowd, count: int) -> Work:
     for number in range(count):
         topic, key = crowd.next_topic(), f"k{next(crowd.names)}-{number}"
         properties = {"UNIQ_KEY": key, "KEYS": key}
-        crowd.do([SendMessage("P", topic, 0, BODY, properties, ("10.0.0.1", 1), crowd.now_ms)])
+        crowd.do([SendMessage("P", topic, 0, BODY, properties, BORN_HOST, crowd.now_ms)])
         asked_for.append(QueryMessage(topic, key, 32, 0, end_timestamp=crowd.now_ms))
     crowd.do(asked_for[:1])
     return lambda: crowd.do(asked_for)
@@ -321,7 +322,7 @@ def replies(crowd: Crowd, count: int) -> Work:
     def reply() -> SendReplyMessage:
         client = crowd.next_beat()[1].client_id
         properties = {"UNIQ_KEY": "r", "REPLY_TO_CLIENT": client, "CORRELATION_ID": "c", "MSG_TYPE": "reply"}
-        message = SendMessage("P", "work", 0, BODY, properties, ("10.0.0.1", 1), crowd.now_ms)
+        message = SendMessage("P", "work", 0, BODY, properties, BORN_HOST, crowd.now_ms)
         return SendReplyMessage(message)
 
     crowd.topic("work")

@@ -45,7 +45,7 @@ from rocketmq_testkit.emulator.operations.consume import (
 from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
-from world import START_MS
+from world import BORN_HOST, START_MS
 
 LIMIT_MS = 10.0
 LOOKS = 11
@@ -73,7 +73,7 @@ class Crowd:
     def send(self, number: int, queue: int = 0, **properties: str) -> None:
         """Send a message."""
         own = {"UNIQ_KEY": unique_key(number), **properties}
-        send = SendMessage("P", "orders", queue, b"tea", own, ("10.0.0.1", 1), self.now_ms)
+        send = SendMessage("P", "orders", queue, b"tea", own, BORN_HOST, self.now_ms)
         self.engine.submit(self.engine.brokers[0], send)
 
     def member(self, group: str, client: str) -> DirectChannel:

@@ -19,7 +19,7 @@ from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.filter.sql_filter import compile_sql
 from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.send import SendMessage
-from world import World
+from world import BORN_HOST, World
 
 EXPRESSION = "color = 'red' AND size > 98"
 GOAL = 200_000
@@ -46,12 +46,12 @@ def filled(count: int) -> World:
     """Create a broker with `count` messages of 1 KiB in one queue."""
     config, emulation = BrokerConfig(), EmulationConfig()
     config.enable_property_filter = True
-    emulation.store_max_bytes = 4 * 1024**3
+    emulation.store_max_bytes = 4 * 1024**3  # enough for all messages, so that none is deleted
     world = World(Engine(brokers=[config], emulation=emulation, now_ms=NOW_MS))
     world.topic("work")
     body = b"x" * 1024
     for number in range(count):
-        world.submit(SendMessage("P", "work", 0, body, properties(number), ("10.0.0.1", 1), NOW_MS))
+        world.submit(SendMessage("P", "work", 0, body, properties(number), BORN_HOST, NOW_MS))
     return world
 
 

@@ -23,7 +23,7 @@ from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.fixtures.host.host import Host
-from world import START_MS, World
+from world import BORN_HOST, START_MS, World
 
 GOAL_MS = 5.0
 SERVING_GOAL_MS = 15.0
@@ -60,7 +60,7 @@ def stored(messages: int, topics: int = 1, slaves: int = 0, queues: int = QUEUES
 
 def send(world: World, topic: str, queue_id: int) -> None:
     """Send a message of 1 KiB."""
-    operation = SendMessage("P", topic, queue_id, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), world.now_ms)
+    operation = SendMessage("P", topic, queue_id, BODY, {"UNIQ_KEY": "k"}, BORN_HOST, world.now_ms)
     world.submit(operation)
 
 

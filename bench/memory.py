@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
-from world import World, empty
+from world import BORN_HOST, World, empty
 
 FIRST_MESSAGES, MESSAGES = 40_000, 300_000
 WARM_UP = 1_000
@@ -32,7 +32,7 @@ def store(world: World, count: int) -> None:
     now = world.now_ms
     for number in range(count):
         properties = {"UNIQ_KEY": f"7F00000100012A139A55{number:012X}", "WAIT": "true", "TAGS": "TagA"}
-        operation = SendMessage("P", "work", number % QUEUES, BODY, properties, ("10.0.0.1", 1), now)
+        operation = SendMessage("P", "work", number % QUEUES, BODY, properties, BORN_HOST, now)
         assert isinstance(world.submit(operation).outcome, SendResult)
 
 

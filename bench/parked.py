@@ -19,7 +19,7 @@ from rocketmq_testkit.emulator.operations.send import (
 )
 from rocketmq_testkit.emulator.transaction.transaction_service import COMMIT, ROLLBACK
 from rocketmq_testkit.fixtures import Emulator
-from world import BODY, START_MS, World, empty
+from world import BODY, BORN_HOST, START_MS, World, empty
 
 PARKED = 100_000
 MILLION = 1_000_000
@@ -43,7 +43,7 @@ def send(world: World, count: int, **properties: str) -> list[SendResult]:
     now, found = world.now_ms, []
     for number in range(count):
         own = {"UNIQ_KEY": f"k{number}", "PGROUP": PRODUCERS, **properties}
-        outcome = world.submit(SendMessage(PRODUCERS, "work", 0, BODY, own, ("10.0.0.1", 1), now)).outcome
+        outcome = world.submit(SendMessage(PRODUCERS, "work", 0, BODY, own, BORN_HOST, now)).outcome
         assert isinstance(outcome, SendResult), outcome
         found.append(outcome)
     return found
@@ -284,7 +284,7 @@ def fill(engine: Engine, messages: int, properties: Callable[[int], dict[str, st
     now = engine.scheduler.now_ms
     for number in range(messages):
         own = {"UNIQ_KEY": f"k{number}", "PGROUP": PRODUCERS, **properties(number)}
-        operation = SendMessage(PRODUCERS, "work", 0, BODY, own, ("10.0.0.1", 1), now)
+        operation = SendMessage(PRODUCERS, "work", 0, BODY, own, BORN_HOST, now)
         assert isinstance(engine.submit(engine.brokers[0], operation).outcome, SendResult)
 
 

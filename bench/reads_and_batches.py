@@ -9,10 +9,11 @@ from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBa
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.emulator.topic.topic_table import BATCH_QUEUE, QUEUE_TYPE
 from rocketmq_testkit.remoting.client import batch_body
-from world import BODY, FAR_MS, World, response
+from world import BODY, BORN_HOST, FAR_MS, World, response
 
 Work = Callable[[], None]
 Step = Callable[[World, int], Work]
+"""Prepares a number of steps and returns the function that makes them, whose time is measured."""
 TOGETHER = 32
 """Messages of a batch."""
 EXPRESSION = "color = 'red' AND size > 98"
@@ -25,7 +26,7 @@ def _batches(world: World, topic: str, properties: dict[str, str], count: int) -
 
     def work() -> None:
         for _ in range(count // TOGETHER):
-            whole = SendMessage("P", topic, 0, body, dict(properties), ("10.0.0.1", 1), world.now_ms, batch=True)
+            whole = SendMessage("P", topic, 0, body, dict(properties), BORN_HOST, world.now_ms, batch=True)
             response(world.submit(whole))
 
     return work

@@ -23,7 +23,7 @@ from rocketmq_testkit.emulator.operations.topics import (
     QueuePart,
     TopicConfig,
 )
-from world import BODY, FAR_MS, START_MS, World, response
+from world import BODY, BORN_HOST, FAR_MS, START_MS, World, response
 
 LIGHT, DISPATCHED, STATIC, COMPACTED = 10_000, 200_000, 10_000, 100_000
 """LMQs, messages dispatched to them, static topics and messages of the compacted topic in the full emulator."""
@@ -46,6 +46,7 @@ ROUND_MS = 60_000
 
 Work = Callable[[], None]
 Step = Callable[[World, int], Work]
+"""Prepares a number of steps and returns the function that makes them, whose time is measured."""
 
 
 def empty() -> World:
@@ -61,7 +62,7 @@ def full(factor: int) -> World:
 def made(light: int, dispatched: int, static: int, compacted: int) -> World:
     """Create two brokers with LMQs, messages in them, static topics and messages of the compacted topic."""
     emulation = EmulationConfig()
-    emulation.store_max_bytes = 4 * 1024**3
+    emulation.store_max_bytes = 4 * 1024**3  # enough for all messages, so that none is deleted
     config = BrokerConfig(enable_lmq=True, enable_multi_dispatch=True, enable_compaction=True)
     config.compaction_cq_mapped_file_size = INDEX_UNIT_BYTES * (IN_A_FILE + 1)
     config.compaction_schedule_internal = ROUND_MS
@@ -209,9 +210,7 @@ def static_sent(world: World, count: int) -> Work:
 
     def work() -> None:
         for number in range(count):
-            operation = SendMessage(
-                "P", f"static-{number % BUSY}", 1, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), world.now_ms
-            )
+            operation = SendMessage("P", f"static-{number % BUSY}", 1, BODY, {"UNIQ_KEY": "k"}, BORN_HOST, world.now_ms)
             response(world.submit(operation))
 
     return work

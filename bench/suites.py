@@ -3,7 +3,7 @@
     python bench/suites.py [--quick] [--write]
 
 Runs 200 tests in one process, and 500 tests with two workers of pytest-xdist. Each test gets the fixture `rocketmq`,
-and half of them also send and read a message. The time is that of the whole command, with the start of pytest.
+and half of them also send a message. The time is that of the whole command, with the start of pytest.
 `--write` puts the table into bench/README.md.
 """
 
@@ -35,13 +35,13 @@ def test_a_fresh_broker_has_only_what_the_test_sends(rocketmq: Emulator, number:
 
 
 def run(tests: int, workers: int) -> tuple[float, float]:
-    """Run a suite; return seconds of the wall clock, and processor time of all its processes (s)."""
+    """Run a suite; return seconds of the wall clock, and processor time of pytest and its workers (s)."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "test_suite.py").write_text(SUITE.format(tests=tests))
-        words = ["-n", str(workers)] if workers else ["-p", "no:xdist"]
+        options = ["-n", str(workers)] if workers else ["-p", "no:xdist"]
         before, begin = os.times(), time.perf_counter()
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words, "test_suite.py"],
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, "test_suite.py"],
             cwd=folder,
             capture_output=True,
             text=True,
@@ -54,8 +54,8 @@ def run(tests: int, workers: int) -> tuple[float, float]:
     return wall, used
 
 
-def table(factor: int = 1) -> str:
-    """Run the suites, each with a part of its tests, and return the table as Markdown."""
+def table(divisor: int = 1) -> str:
+    """Run each suite once, with its number of tests divided by `divisor`, and return the table as Markdown."""
     lines = [
         f"{machine()}; the whole command, with the start of pytest.",
         "",
@@ -63,7 +63,7 @@ def table(factor: int = 1) -> str:
         "|---|---:|---:|---:|",
     ]
     for name, whole, workers in SUITES:
-        tests = whole // factor
+        tests = whole // divisor
         wall, used = run(tests, workers)
         lines.append(f"| {tests} tests, {name} | {wall:.1f} | {used:.1f} | {used / tests * 1000:.1f} |")
     return "\n".join(lines) + "\n"

@@ -8,22 +8,26 @@ from collections.abc import Callable
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
-from rocketmq_testkit.emulator.operations.consume import FLAG_SUBSCRIPTION, FLAG_SUSPEND, PullMessage
+from rocketmq_testkit.emulator.operations.consume import FLAG_SUBSCRIPTION, FLAG_SUSPEND, PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.send import SendMessage
-from world import BODY, START_MS, World, response
+from world import BODY, BORN_HOST, START_MS, World, response
 
-STORED, TOPICS = 1_000_000, 16
+STORED = 1_000_000
+"""Messages at each broker."""
+TOPICS = 16
+"""Topics of the half of the messages that no step reads."""
 PULLED = 32
 """Messages of a pull."""
 
 Work = Callable[[], None]
 Step = Callable[[World, int], Work]
+"""Prepares a number of steps and returns the function that makes them, whose time is measured."""
 
 
 def empty() -> World:
     """Create a master whose sends wait for its slave, and the slave, which serves reads."""
     emulation = EmulationConfig()
-    emulation.store_max_bytes = 4 * 1024**3
+    emulation.store_max_bytes = 4 * 1024**3  # enough for all messages, so that none is deleted
     master = BrokerConfig(broker_role="SYNC_MASTER", in_sync_replicas=2, slave_read_enable=True)
     slave = BrokerConfig(broker_role="SLAVE", broker_id=1, slave_read_enable=True)
     world = World(Engine(brokers=[master, slave], emulation=emulation, now_ms=START_MS))
@@ -55,7 +59,7 @@ def sent(world: World, count: int, **more: str) -> Work:
 
     def work() -> None:
         for _ in range(count):
-            response(world.submit(SendMessage("P", "work", 0, BODY, {**properties}, ("10.0.0.1", 1), world.now_ms)))
+            response(world.submit(SendMessage("P", "work", 0, BODY, {**properties}, BORN_HOST, world.now_ms)))
 
     return work
 
@@ -82,7 +86,7 @@ def caught_up(world: World, count: int) -> Work:
 
 
 def pulled(world: World, count: int) -> Work:
-    """Pull 32 messages from the slave; the time is per message."""
+    """Pull messages from the slave, 32 at a time; the time is per message."""
     world.send("work", count)
     slave = slave_of(world)
     first = slave.store.max_offset("work", 0) - count
@@ -90,7 +94,9 @@ def pulled(world: World, count: int) -> Work:
     def work() -> None:
         for offset in range(first, first + count, PULLED):
             pull = PullMessage("G", "work", 0, offset, PULLED, FLAG_SUBSCRIPTION, 0, 0, 0, "*", "TAG")
-            assert world.engine.execute(slave, pull)
+            found = world.engine.execute(slave, pull)
+            assert isinstance(found, PullResult)
+            assert found.records
 
     return work
 

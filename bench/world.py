@@ -13,6 +13,8 @@ from rocketmq_testkit.emulator.operations.consume import PopMessage, PopResult, 
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
+BORN_HOST = ("10.0.0.1", 1)
+"""Address of the producer, which stored messages contain."""
 START_MS = 1_700_000_000_000
 FAR_MS = 3_600_000
 """An invisible duration or long polling timeout that does not end during a measurement."""
@@ -44,12 +46,12 @@ class World:
         """Send messages to queue 0."""
         now = self.now_ms
         for _ in range(count):
-            self.submit(SendMessage("P", topic, 0, BODY, {"UNIQ_KEY": "k"}, ("10.0.0.1", 1), now))
+            self.submit(SendMessage("P", topic, 0, BODY, {"UNIQ_KEY": "k"}, BORN_HOST, now))
 
     def sent(self, topic: str, **properties: str) -> SendResult:
         """Send a message to queue 0, and return the result with its offsets."""
         own = {"UNIQ_KEY": "k", **properties}
-        stored = response(self.submit(SendMessage("P", topic, 0, BODY, own, ("10.0.0.1", 1), self.now_ms)))
+        stored = response(self.submit(SendMessage("P", topic, 0, BODY, own, BORN_HOST, self.now_ms)))
         assert isinstance(stored, SendResult)
         return stored
 
@@ -92,7 +94,7 @@ def response(call: DirectCall) -> Result:
 def empty() -> World:
     """Create an emulator with the topics that the steps use."""
     emulation, broker = EmulationConfig(), BrokerConfig()
-    emulation.store_max_bytes = 4 * 1024**3
+    emulation.store_max_bytes = 4 * 1024**3  # enough for all messages, so that none is deleted
     broker.recall_message_enable = broker.enable_property_filter = True
     world = World(Engine(brokers=[broker], emulation=emulation, now_ms=START_MS))
     world.topic("work")
