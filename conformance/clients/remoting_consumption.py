@@ -11,7 +11,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from .remoting_request import RemotingRequest, json_request, request
 
-SUSPEND, SUBSCRIPTION, COMMIT = 0x2, 0x4, 0x1
+SUSPEND, SUBSCRIPTION, COMMIT, LITE = 0x2, 0x4, 0x1, 0x10
 """Bits of a pull's sysFlag."""
 
 

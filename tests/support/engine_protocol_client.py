@@ -7,7 +7,7 @@ from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.call import Outcome
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.message.stored_record import decode
+from rocketmq_testkit.emulator.message.stored_record import SYS_TRANSACTION_PREPARED, decode
 from rocketmq_testkit.emulator.operations.base import Done, NoResponse, Operation
 from rocketmq_testkit.emulator.operations.clients import (
     ConsumerData,
@@ -196,7 +196,7 @@ class EngineProtocolClient(BrokerProtocolClient):
     def send_batch_with_properties(
         self, *parts: tuple[bytes, dict[str, str]], topic: str = "T", half: bool = False, **properties: str
     ) -> Sent:
-        body, flags = batch_body(parts), 4 if half else 0
+        body, flags = batch_body(parts), SYS_TRANSACTION_PREPARED if half else 0
         message = SendMessage("PG", topic, 0, body, dict(properties), BORN_HOST, self.now_ms, flags, batch=True)
         return self._sent(message)
 

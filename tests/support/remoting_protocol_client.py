@@ -9,6 +9,8 @@ from protocol_values import Answer, NewMessage, PopRequest, Route, Sent, Taken, 
 from remoting_world import Peer, Port
 from rocketmq_testkit.conformance.clients.receipt_handles import built_handle, changed_handle, place_of
 from rocketmq_testkit.conformance.clients.remoting_consumption import (
+    SUBSCRIPTION,
+    SUSPEND,
     ack_request,
     batch_ack_entry,
     batch_ack_request,
@@ -33,6 +35,7 @@ from rocketmq_testkit.conformance.clients.remoting_sends import (
 )
 from rocketmq_testkit.conformance.clients.remoting_topics import route_request
 from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.message.stored_record import SYS_TRANSACTION_PREPARED
 from rocketmq_testkit.remoting.client import ReceivedMessage, decode_messages
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand
@@ -207,13 +210,13 @@ class RemotingProtocolClient(BrokerProtocolClient):
     def send_batch_with_properties(
         self, *parts: tuple[bytes, dict[str, str]], topic: str = "T", half: bool = False, **properties: str
     ) -> Sent:
-        flags = 4 if half else 0
+        flags = SYS_TRANSACTION_PREPARED if half else 0
         return self._sent(batch_request(topic, parts, born_ms=self.now_ms, properties=properties, sysFlag=flags))
 
     def pull(
         self, offset: int, *, suspend_ms: int | None = None, expression: str = "*", kind: str = "TAG"
     ) -> "RemotingWaiting":
-        flags = 4 if suspend_ms is None else 6
+        flags = SUBSCRIPTION | (0 if suspend_ms is None else SUSPEND)
         more = {"expression": expression, "type": kind, "suspend_ms": suspend_ms or 0, "sysFlag": flags}
         return self._start(pull_request("T", "G", 0, offset, **more))
 

@@ -16,6 +16,7 @@ that record for 3 s. Source: PopReviveService.consumeReviveMessage and mergeAndR
 from collections.abc import Mapping
 
 from rocketmq_testkit.emulator.message.names import revive_topic
+from rocketmq_testkit.emulator.message.stored_record import SYS_COMPRESSED
 from rocketmq_testkit.emulator.pop.check_point import CK_TAG, CheckPoint
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -162,7 +163,7 @@ def a_redelivered_message_keeps_body_flag_tags_keys_and_properties(t: RemotingCo
 def a_compressed_message_is_redelivered_compressed(t: RemotingContext) -> None:
     """The copy of a compressed message in the retry topic keeps the system flag and the compressed body."""
     group = popping(t)
-    group.send(compressed(b"hello " * 20), sysFlag=1)
+    group.send(compressed(b"hello " * 20), sysFlag=SYS_COMPRESSED)
     t.until(lambda: t.max_offset(group.topic) == 1)
     group.pop(invisible_ms=0)
     t.note("copy", group.wait_for_copies())

@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...clients.pending import Pending
-from ...clients.remoting_consumption import pull_fields
+from ...clients.remoting_consumption import LITE, SUBSCRIPTION, SUSPEND, pull_fields
 from ...clients.send_fields import SendFields
 from ...context.remoting import RemotingContext
 
@@ -84,7 +84,7 @@ def a_held_pull_times_out_at_the_first_scan_after_its_suspend_time(t: RemotingCo
     topic, group = t.topic(queues=1), t.group()
     for suspend_ms in (0, 1000):
         watch = t.stopwatch()
-        fields = pull_fields(topic, group, suspend_ms=suspend_ms, sysFlag=6)
+        fields = pull_fields(topic, group, suspend_ms=suspend_ms, sysFlag=SUSPEND | SUBSCRIPTION)
         pull = t.start(RequestCode.PULL_MESSAGE, fields)
         t.note(f"{suspend_ms} ms", t.until(pull.arrived, 15), 19)
         t.note(f"{suspend_ms} ms: after", watch.between(suspend_ms / 1000, suspend_ms / 1000 + 6.5))
@@ -116,7 +116,7 @@ def a_pull_without_the_suspend_bit_is_not_held(t: RemotingContext) -> None:
 def a_lite_pull_is_held_too(t: RemotingContext) -> None:
     """LITE_PULL_MESSAGE waits and is woken like PULL_MESSAGE."""
     topic, group = t.topic(queues=1), t.group()
-    fields = pull_fields(topic, group, suspend_ms=15_000, sysFlag=22)
+    fields = pull_fields(topic, group, suspend_ms=15_000, sysFlag=LITE | SUSPEND | SUBSCRIPTION)
     pull = t.start(RequestCode.LITE_PULL_MESSAGE, fields)
     t.wait(0.3)
     note_woken(t, pull, topic, "new")

@@ -3,7 +3,7 @@
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
-from ...clients.remoting_consumption import pull_fields
+from ...clients.remoting_consumption import LITE, SUBSCRIPTION, pull_fields
 from ...clients.remoting_members import consumer_data
 from ...context.remoting import RemotingContext
 
@@ -195,9 +195,9 @@ def a_lite_pull_returns_the_same_response_as_a_pull(t: RemotingContext) -> None:
     """LITE_PULL_MESSAGE returns the same response as PULL_MESSAGE."""
     topic, group = t.topic(queues=1), t.group()
     t.sent(topic, 2)
-    fields = pull_fields(topic, group, sysFlag=20)
+    fields = pull_fields(topic, group, sysFlag=LITE | SUBSCRIPTION)
     t.note("found", t.request(RequestCode.LITE_PULL_MESSAGE, fields), 0)
-    fields = pull_fields(topic, group, offset=2, sysFlag=20)
+    fields = pull_fields(topic, group, offset=2, sysFlag=LITE | SUBSCRIPTION)
     t.note("at the end", t.request(RequestCode.LITE_PULL_MESSAGE, fields), 19)
 
 

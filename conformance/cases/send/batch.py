@@ -1,6 +1,7 @@
 """Batch sends: several messages in the body of one request."""
 
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, retry_topic
+from rocketmq_testkit.emulator.message.stored_record import SYS_TRANSACTION_PREPARED
 from rocketmq_testkit.remoting.client import batch_body
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -59,7 +60,7 @@ def delay_levels_of_messages_within_a_batch_have_no_effect(t: RemotingContext) -
 @remoting_case("CommitLog.asyncPutMessages")
 def a_batch_cannot_be_a_half_message(t: RemotingContext) -> None:
     """A batch with the transaction bit in its sysFlag is rejected."""
-    t.note("half", send_batch(t, t.topic(queues=1), [(b"x", {})], sysFlag=4))
+    t.note("half", send_batch(t, t.topic(queues=1), [(b"x", {})], sysFlag=SYS_TRANSACTION_PREPARED))
 
 
 @remoting_case("SendMessageProcessor.sendBatchMessage")

@@ -12,6 +12,7 @@ from rocketmq_testkit.emulator.faults.errors import FaultError
 from rocketmq_testkit.emulator.gate.fired_rule import FiredRule
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult
+from rocketmq_testkit.emulator.operations.consume import FLAG_SUBSCRIPTION, FLAG_SUSPEND
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from stored import stored_bodies
 
@@ -256,7 +257,7 @@ def test_a_partition_loses_the_response_to_an_earlier_request(world: FaultWorld)
         "queueId": 0,
         "queueOffset": 0,
         "maxMsgNums": 32,
-        "sysFlag": 6,
+        "sysFlag": FLAG_SUSPEND | FLAG_SUBSCRIPTION,
         "commitOffset": 0,
         "suspendTimeoutMillis": 15_000,
         "subscription": "*",
