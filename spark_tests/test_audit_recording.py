@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pull_operation import pull_of
 from pyspark_rocketmq.audit import Event, EventKind, JournalError, audit_events, events_of
 from pyspark_rocketmq.audit.recording import read_emulator
 from rocketmq_testkit import faults
@@ -22,7 +23,6 @@ from rocketmq_testkit.emulator.operations.consume import (
     ChangeInvisibleTime,
     PopMessage,
     PopResult,
-    PullMessage,
     PullResult,
     bit_set,
 )
@@ -56,7 +56,9 @@ class Clients:
     def pop(self, topic: str = "orders", group: str = "shop", **more: Any) -> dict[int, str]:
         """Pop; returns the receipt handles by queue offset."""
         wanted = {"init_mode": 0, "exp_type": "TAG", "exp": "*", **more}
-        result: PopResult = self.ask(PopMessage(group, topic, -1, 8, INVISIBLE_MS, 0, 0, **wanted))
+        result: PopResult = self.ask(
+            PopMessage(group, topic, queue_id=-1, max_msg_nums=8, invisible_ms=INVISIBLE_MS, **wanted)
+        )
         return {
             each.queue_offset: f"{each.start_offset} {result.pop_time} {result.invisible_ms} {result.revive_qid} "
             f"{each.topic_digit} broker-a {each.queue_id} {each.queue_offset}"
@@ -66,8 +68,7 @@ class Clients:
     def pull(self, offset: int, topic: str = "orders", commits: int | None = None, tags: str = "*") -> PullResult:
         """Pull for the group `shop`, after a heartbeat that registers it."""
         self.ask(Heartbeat("client", [], [ConsumerData("shop", subscriptions=[SubscriptionData(topic, tags)])]))
-        flags = 4 if commits is None else 5
-        result: PullResult = self.ask(PullMessage("shop", topic, 0, offset, 8, flags, commits or 0, 0, 0, tags, "TAG"))
+        result: PullResult = self.ask(pull_of("shop", topic, offset=offset, count=8, commit=commits, expression=tags))
         return result
 
 
@@ -219,8 +220,8 @@ def test_readers_and_broadcasting_groups_are_left_out(rocketmq: Emulator, client
     """Readers and broadcasting groups are left out, because they never acknowledge messages."""
     rocketmq.topic("orders").send(b"tea")
     clients.ask(Heartbeat("c", [], [ConsumerData("all", message_model="BROADCASTING")]))
-    clients.ask(PullMessage("all", "orders", 0, 0, 8, 4, 0, 0, 0, "*", "TAG"))
-    clients.ask(PullMessage("TOOLS_CONSUMER", "orders", 0, 0, 8, 4, 0, 0, 0, "*", "TAG"))
+    clients.ask(pull_of("all", "orders", count=8))
+    clients.ask(pull_of("TOOLS_CONSUMER", "orders", count=8))
 
     assert {event.group for event in journal_events(rocketmq)} == {None}
 
@@ -288,7 +289,12 @@ def test_refused_requests_are_no_events(rocketmq: Emulator) -> None:
         )
 
     rocketmq.run_on_loop(
-        lambda host: refuse(host, PopMessage("late", "orders", -1, 8, INVISIBLE_MS, 0, 0, 0, "TAG", "*"))
+        lambda host: refuse(
+            host,
+            PopMessage(
+                "late", "orders", queue_id=-1, max_msg_nums=8, invisible_ms=INVISIBLE_MS, exp_type="TAG", exp="*"
+            ),
+        )
     )
     assert [event.kind for event in events_of(rocketmq)] == [EventKind.STORED]
     handle = clients.pop()[0]

@@ -22,7 +22,9 @@ TEST = "test_orders.py::test_late"
 def consume(host: Host) -> None:
     """Receive two messages of `orders` for the group `shop`, and acknowledge the first."""
     engine, broker = host.engine, host.engine.brokers[0]
-    result = engine.execute(broker, PopMessage("shop", "orders", 0, 2, 10_000, 0, 0, 0, "TAG", "*"))
+    result = engine.execute(
+        broker, PopMessage("shop", "orders", queue_id=0, max_msg_nums=2, invisible_ms=10_000, exp_type="TAG", exp="*")
+    )
     assert isinstance(result, PopResult)
     first = result.messages[0]
     handle = f"{first.start_offset} {result.pop_time} {result.invisible_ms} {result.revive_qid} 0 broker-a 0 0"

@@ -42,7 +42,8 @@ RENEWAL = "RenewMessage"
 class PullMessage(Operation):
     """Pull messages of one queue from an offset, with long polling if the request allows it.
 
-    `sys_flag` has the bits `FLAG_...`. `suspend_timeout_ms` >= 0. Source: PullMessageRequestHeader (5.3.3).
+    `sys_flag` has the bits `FLAG_...`: only with its bit a field has an effect. `suspend_timeout_ms` >= 0.
+    Source: PullMessageRequestHeader (5.3.3).
     """
 
     consumer_group: str
@@ -51,8 +52,8 @@ class PullMessage(Operation):
     queue_offset: int
     max_msg_nums: int
     sys_flag: int
-    commit_offset: int
-    suspend_timeout_ms: int
+    commit_offset: int = 0
+    suspend_timeout_ms: int = 0
     sub_version: int = 0
     subscription: str | None = None
     expression_type: str | None = None
@@ -119,9 +120,9 @@ class PopMessage(Operation):
     queue_id: int
     max_msg_nums: int
     invisible_ms: int
-    poll_ms: int
-    born_ms: int
-    init_mode: int
+    poll_ms: int = 0
+    born_ms: int = 0
+    init_mode: int = INIT_MIN
     exp_type: str | None = None
     exp: str | None = None
     order: bool = False

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from grpc_texts import NO_TOPIC_CONFIG, PROXY_EXCEPTION, type_conflict
 from grpc_world import START_MS, GrpcWorld, a_message, a_receive, a_send
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.message.properties import string_hash
 from rocketmq_testkit.emulator.message.stored_record import Record, decode
-from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.consume import PullResult
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proxy.routes import consistent_hash
@@ -23,7 +24,7 @@ def send(world: GrpcWorld, *messages: pb.Message) -> Any:
 
 def stored(world: GrpcWorld, topic: str = "T", queue: int = 0) -> list[Record]:
     """Return the records of a queue."""
-    result = world.ask(PullMessage("reader", topic, queue, 0, 32, 4, 0, 0, subscription="*"))
+    result = world.ask(pull_of("reader", topic, queue=queue))
     assert isinstance(result, PullResult)
     return [decode(record) for record in result.records]
 

@@ -2,6 +2,7 @@
 
 from protocol_client import BrokerProtocolClient
 from protocol_values import Answer, NewMessage, PopRequest, Route, Sent, Taken, TransactionCheck, attempt_in_order
+from pull_operation import pull_of
 from rocketmq_testkit.conformance.clients.receipt_handles import changed_handle, place_of, popped_receipt
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.call import Outcome
@@ -33,7 +34,6 @@ from rocketmq_testkit.emulator.operations.consume import (
     PollingInfoResult,
     PopMessage,
     PopResult,
-    PullMessage,
     PullResult,
     bit_set,
 )
@@ -85,16 +85,16 @@ class EngineProtocolClient(BrokerProtocolClient):
         operation = PopMessage(
             pop.group,
             pop.topic,
-            pop.queue,
-            pop.count,
-            pop.invisible_ms,
-            pop.poll_ms,
-            self.now_ms,
-            pop.begin,
-            pop.kind,
-            pop.expression,
-            pop.order,
-            pop.attempt,
+            queue_id=pop.queue,
+            max_msg_nums=pop.count,
+            invisible_ms=pop.invisible_ms,
+            poll_ms=pop.poll_ms,
+            born_ms=self.now_ms,
+            init_mode=pop.begin,
+            exp_type=pop.kind,
+            exp=pop.expression,
+            order=pop.order,
+            attempt_id=pop.attempt,
         )
         return self._submit(operation, pop.client)
 
@@ -203,8 +203,7 @@ class EngineProtocolClient(BrokerProtocolClient):
     def pull(
         self, offset: int, *, suspend_ms: int | None = None, expression: str = "*", kind: str = "TAG"
     ) -> "EngineWaiting":
-        flags = 4 if suspend_ms is None else 6
-        return self._submit(PullMessage("G", "T", 0, offset, 32, flags, 0, suspend_ms or 0, 0, expression, kind))
+        return self._submit(pull_of("G", "T", offset=offset, suspend_ms=suspend_ms, expression=expression, kind=kind))
 
     def notify(self, *, poll_ms: int = 0, queue: int = -1, order: bool = False) -> "EngineWaiting":
         return self._submit(Notification("G", "T", queue, poll_ms, self.now_ms, order))

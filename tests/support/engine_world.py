@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from pull_operation import pull_of
 from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
@@ -20,7 +21,6 @@ from rocketmq_testkit.emulator.operations.consume import (
     PopMessage,
     PoppedMessage,
     PopResult,
-    PullMessage,
 )
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
@@ -74,11 +74,17 @@ class World:
         expression: str = "*",
         kind: str = "TAG",
     ) -> DirectCall:
-        flags = 4 | (2 if suspend_ms is not None else 0)
-        return self.engine.submit(
-            self.broker,
-            PullMessage(group, topic, queue, offset, count, flags, 0, suspend_ms or 0, 0, expression, kind),
+        pull = pull_of(
+            group,
+            topic,
+            queue=queue,
+            offset=offset,
+            count=count,
+            suspend_ms=suspend_ms,
+            expression=expression,
+            kind=kind,
         )
+        return self.engine.submit(self.broker, pull)
 
     def pop(  # noqa: PLR0913 - the fields of a pop
         self,
@@ -97,7 +103,17 @@ class World:
         return self.engine.submit(
             self.broker,
             PopMessage(
-                group, topic, queue, count, invisible_ms, poll_ms, self.now_ms, 0, kind, expression, order, attempt
+                group,
+                topic,
+                queue_id=queue,
+                max_msg_nums=count,
+                invisible_ms=invisible_ms,
+                poll_ms=poll_ms,
+                born_ms=self.now_ms,
+                exp_type=kind,
+                exp=expression,
+                order=order,
+                attempt_id=attempt,
             ),
         )
 

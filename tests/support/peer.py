@@ -1,9 +1,10 @@
 """A client as the engine of a running emulator sees it, for tests of the clients that a jump of the clock waits for."""
 
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat
-from rocketmq_testkit.emulator.operations.consume import AckMessage, PopMessage, PopResult, PullMessage
+from rocketmq_testkit.emulator.operations.consume import AckMessage, PopMessage, PopResult
 from rocketmq_testkit.fixtures import Emulator
 
 
@@ -29,11 +30,11 @@ class Peer:
 
     def pull(self, offset: int = 0) -> DirectCall:
         """Pull from an offset, and wait at most 15 s."""
-        return self.ask(PullMessage("g", "orders", 0, offset, 32, 2 | 4, 0, 15_000, subscription="*"))
+        return self.ask(pull_of("g", "orders", offset=offset, suspend_ms=15_000))
 
     def pop(self, poll_ms: int = 20_000) -> DirectCall:
         """Pop with an invisible duration of 10 s."""
-        return self.ask(PopMessage("g", "orders", -1, 32, 10_000, poll_ms, 0, 0))
+        return self.ask(PopMessage("g", "orders", queue_id=-1, max_msg_nums=32, invisible_ms=10_000, poll_ms=poll_ms))
 
     def acknowledge(self, popped: DirectCall) -> None:
         """Acknowledge the first message of a pop."""

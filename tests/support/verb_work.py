@@ -12,10 +12,11 @@ import grpc
 from control_examples import TOKEN, emulator_of_examples, state_of_examples
 from grpc_world import subscribing
 from operation_counts import executed_lines
+from pull_operation import pull_of
 from rocketmq_testkit.conformance.clients.grpc_client import GrpcClient
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.operations.clients import ACTIVELY, ConsumerData, Heartbeat, SubscriptionData
-from rocketmq_testkit.emulator.operations.consume import PopMessage, PopResult, PullMessage
+from rocketmq_testkit.emulator.operations.consume import PopMessage, PopResult
 from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.fixtures.control.dispatch import respond
@@ -97,7 +98,7 @@ def _connect(host: Host, number: int) -> None:
         channel = DirectChannel(f"client-{index}", ("10.0.0.8", index))
         data = ConsumerData("warehouse", subscriptions=[SubscriptionData("later", "*")])
         host.engine.submit(broker, Heartbeat(f"10.0.0.8@{index}", ["shop"], [data]), channel)
-        pull = PullMessage("warehouse", "later", 0, 0, 32, 2 | 4, 0, INVISIBLE_MS, subscription="*")
+        pull = pull_of("warehouse", "later", suspend_ms=INVISIBLE_MS)
         host.engine.submit(broker, pull, channel)
 
 
@@ -124,7 +125,17 @@ def _fill(host: Host, number: int) -> None:
 def _take_all(host: Host, group: str, channel: DirectChannel) -> None:
     """Pop all messages of a topic. They stay in flight."""
     while True:
-        pop = PopMessage(group, "orders", -1, 1, INVISIBLE_MS, 0, host.direct.now_ms, 0, "TAG", "*", False, None)
+        pop = PopMessage(
+            group,
+            "orders",
+            queue_id=-1,
+            max_msg_nums=1,
+            invisible_ms=INVISIBLE_MS,
+            born_ms=host.direct.now_ms,
+            exp_type="TAG",
+            exp="*",
+            attempt_id=None,
+        )
         outcome = host.engine.submit(host.engine.brokers[0], pop, channel).outcome
         if not isinstance(outcome, PopResult) or not outcome.messages:
             return

@@ -2,6 +2,7 @@
 
 import pytest
 from engine_world import World, make_world
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.config import BrokerConfig, NamesrvConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -26,7 +27,6 @@ from rocketmq_testkit.emulator.operations.cluster import (
     UpdateBrokerConfig,
     UpdateNamesrvConfig,
 )
-from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.emulator.operations.groups import (
     CloneGroupOffset,
     ConsumeStatsResult,
@@ -464,7 +464,7 @@ def test_pulls_of_a_group_from_a_forbidden_topic_are_rejected(world: World) -> N
     world.engine.execute(world.broker, Heartbeat("c", [], [ConsumerData("G", subscriptions=subscriptions)]))
 
     def pulled() -> list[str]:
-        pulls = [world.engine.submit(world.broker, PullMessage("G", topic, 0, 0, 32, 0, 0, 0)) for topic in topics]
+        pulls = [world.engine.submit(world.broker, pull_of("G", topic, expression=None)) for topic in topics]
         return [each.outcome.remark or "" if isinstance(each.outcome, EngineError) else "read" for each in pulls]
 
     refused = [f"the consumer group[G] is forbidden for topic[{topic}]" for topic in topics]

@@ -2,6 +2,7 @@
 
 import pytest
 from engine_world import START_MS, World, make_world
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.client.client_registry import SUBSCRIPTIONS_MAX
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import NotifyConsumerIdsChanged
@@ -18,7 +19,6 @@ from rocketmq_testkit.emulator.operations.clients import (
     UnlockBatchMq,
     UnregisterClient,
 )
-from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.emulator.operations.groups import (
     AssignmentResult,
     CreateGroup,
@@ -151,7 +151,7 @@ def test_a_heartbeat_with_fewer_topics_removes_them_from_the_group(world: World)
     world.topic("U")
     world.heartbeat("a", topics={"T": "*", "U": "*"})
     world.heartbeat("b", topics={"T": "*"})
-    refused = world.engine.submit(world.broker, PullMessage("G", "U", 0, 0, 1, 0, 0, 0)).outcome
+    refused = world.engine.submit(world.broker, pull_of("G", "U", count=1, expression=None)).outcome
     assert isinstance(refused, EngineError)
     assert refused.code == 24
 

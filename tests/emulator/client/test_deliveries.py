@@ -2,6 +2,7 @@
 
 import pytest
 from engine_world import World, make_world, messages_of
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.client import popped_messages, queue_uses
 from rocketmq_testkit.emulator.client.consumer_kind import JumpWait, kind_of
 from rocketmq_testkit.emulator.client.deliveries import InFlight, Way
@@ -20,9 +21,6 @@ from rocketmq_testkit.emulator.operations.clients import (
     SubscriptionData,
 )
 from rocketmq_testkit.emulator.operations.consume import (
-    FLAG_COMMIT_OFFSET,
-    FLAG_SUBSCRIPTION,
-    FLAG_SUSPEND,
     RENEWAL,
     AckMessage,
     BatchAck,
@@ -30,7 +28,6 @@ from rocketmq_testkit.emulator.operations.consume import (
     ChangeInvisibleTime,
     PopMessage,
     PopResult,
-    PullMessage,
     bit_set,
 )
 from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
@@ -52,13 +49,14 @@ class Consumer:
         return self.world.engine.submit(self.world.broker, operation, self.channel)
 
     def pop(self, count: int = 32, poll_ms: int = 0) -> PopResult:
-        outcome = self.ask(PopMessage("G", "T", -1, count, INVISIBLE_MS, poll_ms, 0, 0)).outcome
+        outcome = self.ask(
+            PopMessage("G", "T", queue_id=-1, max_msg_nums=count, invisible_ms=INVISIBLE_MS, poll_ms=poll_ms)
+        ).outcome
         assert isinstance(outcome, PopResult), outcome
         return outcome
 
     def pull(self, offset: int = 0, *, commit: int | None = None, topic: str = "T") -> DirectCall:
-        flags = FLAG_SUSPEND | FLAG_SUBSCRIPTION | (0 if commit is None else FLAG_COMMIT_OFFSET)
-        return self.ask(PullMessage("G", topic, 0, offset, 32, flags, commit or 0, 15_000, subscription="*"))
+        return self.ask(pull_of("G", topic, offset=offset, commit=commit, suspend_ms=15_000))
 
 
 @pytest.fixture
@@ -142,7 +140,7 @@ def test_a_rejected_pop_puts_nothing_in_flight(world: World, consumer: Consumer)
     """A pop that a thread pool rejects changes nothing."""
     world.send("T")
     busy = EngineError(ResponseCode.SYSTEM_BUSY, "busy")
-    pop = PopMessage("G", "T", -1, 32, INVISIBLE_MS, 0, 0, 0)
+    pop = PopMessage("G", "T", queue_id=-1, max_msg_nums=32, invisible_ms=INVISIBLE_MS)
     world.engine.gate.refuse(world.broker, DirectCall(consumer.channel), pop, busy)
     assert in_flight(world) == []
     assert not world.engine.deliveries.has_requested(consumer.channel.channel_id, ("broker-a", "G", "T"), 0)
@@ -226,7 +224,7 @@ def test_a_later_receive_of_the_client_is_noted(world: World, consumer: Consumer
     consumer.pop()
     consumer.pop()
     assert [message.received_again for message in in_flight(world)] == [False]
-    consumer.ask(PopMessage("G", "T", -1, 32, INVISIBLE_MS, 20_000, 0, 0))
+    consumer.ask(PopMessage("G", "T", queue_id=-1, max_msg_nums=32, invisible_ms=INVISIBLE_MS, poll_ms=20_000))
     assert [message.received_again for message in in_flight(world)] == [True]
     world.send("T")
     assert [message.received_again for message in in_flight(world)] == [True, False]
@@ -248,7 +246,7 @@ def test_a_jump_no_longer_waits_for_a_popped_message_of_a_simple_consumer_that_r
     world.send("T")
     consumer.pop()
     before = [message.jump_wait for message in in_flight(world)]
-    consumer.ask(PopMessage("G", "T", -1, 32, INVISIBLE_MS, 20_000, 0, 0))
+    consumer.ask(PopMessage("G", "T", queue_id=-1, max_msg_nums=32, invisible_ms=INVISIBLE_MS, poll_ms=20_000))
     assert [*before, *(message.jump_wait for message in in_flight(world))] == waits
 
 
@@ -394,7 +392,7 @@ def test_queues_of_unregistered_clients_are_forgotten(monkeypatch: pytest.Monkey
     consumer = Consumer(world)
     consumer.pull()
     for number in range(50):
-        pull = PullMessage("G", "T", 0, 0, 32, FLAG_SUBSCRIPTION, 0, 0, subscription="*")
+        pull = pull_of("G", "T")
         world.engine.submit(world.broker, pull, DirectChannel(f"stranger {number}"))
     assert len(world.engine.deliveries._queues._clients) <= 11
     assert world.engine.deliveries.has_requested(consumer.channel.channel_id, ("broker-a", "G", "T"), 0)

@@ -2,17 +2,15 @@
 
 import pytest
 from engine_world import World, make_world
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.client.queue_uses import ANY_QUEUE
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed, ConsumerData, Heartbeat, SubscriptionData
 from rocketmq_testkit.emulator.operations.consume import (
-    FLAG_SUBSCRIPTION,
-    FLAG_SUSPEND,
     Notification,
     PopMessage,
-    PullMessage,
 )
 
 PLACE = ("broker-a", "G", "T")
@@ -32,11 +30,12 @@ class Consumer:
         return self.world.engine.submit(self.world.broker, operation, self.channel)
 
     def pull(self, queue_id: int = 0, offset: int = 0, topic: str = "T", group: str = "G") -> DirectCall:
-        flags = FLAG_SUSPEND | FLAG_SUBSCRIPTION
-        return self.ask(PullMessage(group, topic, queue_id, offset, 32, flags, 0, POLL_MS, subscription="*"))
+        return self.ask(pull_of(group, topic, queue=queue_id, offset=offset, suspend_ms=POLL_MS))
 
     def pop(self, poll_ms: int = POLL_MS, queue_id: int = -1, count: int = 32) -> DirectCall:
-        return self.ask(PopMessage("G", "T", queue_id, count, 10_000, poll_ms, 0, 0))
+        return self.ask(
+            PopMessage("G", "T", queue_id=queue_id, max_msg_nums=count, invisible_ms=10_000, poll_ms=poll_ms)
+        )
 
 
 @pytest.fixture
@@ -92,7 +91,7 @@ def test_a_request_counts_only_for_its_own_client_group_and_broker(world: World,
 @pytest.mark.parametrize("sub_version", [0, 99], ids=["known version", "newer version than known"])
 def test_a_pull_that_its_sdk_repeats_is_no_request(world: World, consumer: Consumer, sub_version: int) -> None:
     """After SUBSCRIPTION_NOT_LATEST the SDK repeats the pull, so the first one is no request of its queue."""
-    outcome = consumer.ask(PullMessage("G", "T", 0, 0, 32, FLAG_SUSPEND, 0, POLL_MS, sub_version)).outcome
+    outcome = consumer.ask(pull_of("G", "T", suspend_ms=POLL_MS, version=sub_version, expression=None)).outcome
     assert isinstance(outcome, EngineError) == (sub_version == 99)
     assert requested(world, 0) == (sub_version == 0)
 

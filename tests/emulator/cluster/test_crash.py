@@ -403,7 +403,20 @@ def test_a_crash_cancels_only_the_timers_of_the_crashed_broker() -> None:
     for broker in engine.brokers:
         engine.execute(broker, CreateTopic(TopicConfig("A", 1, 1)))
     waiting = [
-        engine.submit(broker, PopMessage("G", "A", -1, 1, 10_000, 5_000, engine.scheduler.now_ms, 0, "TAG", "*"))
+        engine.submit(
+            broker,
+            PopMessage(
+                "G",
+                "A",
+                queue_id=-1,
+                max_msg_nums=1,
+                invisible_ms=10_000,
+                poll_ms=5_000,
+                born_ms=engine.scheduler.now_ms,
+                exp_type="TAG",
+                exp="*",
+            ),
+        )
         for broker in engine.brokers
     ]
     engine.crash(engine.brokers[0])

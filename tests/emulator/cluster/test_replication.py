@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from engine_world import START_MS, AnyResult, World, make_world, refused
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import DirectCall, Engine
@@ -21,7 +22,7 @@ from rocketmq_testkit.emulator.operations.cluster import (
     HaStatusResult,
     RouteResult,
 )
-from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult, PullStatus
+from rocketmq_testkit.emulator.operations.consume import PullResult, PullStatus
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.emulator.operations.offsets import (
     OffsetResult,
@@ -57,7 +58,7 @@ class Pair(World):
         return self.ask(kind, operation, self.slave)
 
     def pull_slave(self, offset: int = 0) -> PullResult:
-        pull = PullMessage("G", "T", 0, offset, 32, 4, 0, 0, 0, "*", "TAG")
+        pull = pull_of("G", "T", offset=offset)
         return self.of_slave(PullResult, pull)
 
     def sent(self, body: bytes = b"m", **properties: str) -> DirectCall:
@@ -319,7 +320,7 @@ def test_a_slave_rejects_pulls_unless_slave_read_is_enabled() -> None:
     """A slave rejects pulls unless slaveReadEnable is on; it is off by default."""
     pair = make_pair()
     pair.send("T")
-    pull = pair.engine.submit(pair.slave, PullMessage("G", "T", 0, 0, 32, 4, 0, 0, 0, "*", "TAG"))
+    pull = pair.engine.submit(pair.slave, pull_of("G", "T"))
     assert refused(pull).remark == "[REJECTREQUEST]system busy, start flow control for a while"
     pair.slave.config.set("slaveReadEnable", "true")
     assert len(pair.pull_slave().records) == 1
@@ -331,7 +332,7 @@ def test_a_slave_serves_pulls_like_its_master(pair: Pair) -> None:
     pair.send("T", b"2")
     found = pair.pull_slave()
     assert found == pair.pull("T").outcome
-    pull = PullMessage("G", "T", 0, 2, 32, 6, 0, 15_000, 0, "*", "TAG")
+    pull = pull_of("G", "T", offset=2, suspend_ms=15_000)
     waiting = pair.engine.submit(pair.slave, pull)
     assert waiting.outcome is None
     pair.send("T", b"3")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import fields
 
 from engine_world import World
+from pull_operation import pull_of
 from rocketmq_testkit.emulator import operations
 from rocketmq_testkit.emulator.operations.base import Operation
-from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.emulator.snapshot.durable_state import ServiceState
 from rocketmq_testkit.emulator.stats.broker_metrics import BROKER
 
@@ -42,7 +42,7 @@ def test_broker_metrics_count_messages_and_waiting_requests(world: World) -> Non
     """Metrics of a broker have the number of messages since its start and of its waiting requests."""
     world.topic("A", 1)
     world.send("A", b"one")
-    world.engine.submit(world.broker, PullMessage("G", "A", 0, 1, 32, 2 | 4, 0, 15_000, subscription="*"))
+    world.engine.submit(world.broker, pull_of("G", "A", offset=1, suspend_ms=15_000))
     metrics = world.broker.metrics()[BROKER]
     assert (metrics.messages_stored, metrics.messages_delivered, metrics.waiting_pulls) == (1, 0, 1)
     assert metrics.log_bytes == world.broker.store.log.stored_bytes > 0

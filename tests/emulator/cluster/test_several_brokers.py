@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from engine_world import START_MS, AnyResult, bodies, messages_of
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
@@ -25,7 +26,7 @@ from rocketmq_testkit.emulator.operations.cluster import (
     TopicListResult,
     UpdateNamesrvConfig,
 )
-from rocketmq_testkit.emulator.operations.consume import PopMessage, PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.consume import PopMessage, PullResult
 from rocketmq_testkit.emulator.operations.offsets import OffsetResult, QueryConsumerOffset, UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
@@ -66,10 +67,20 @@ class Masters:
         return self.ask(SendResult, message, self[broker])
 
     def pull(self, broker: str, offset: int = 0) -> PullResult:
-        return self.ask(PullResult, PullMessage("G", "T", 0, offset, 32, 4, 0, 0, 0, "*", "TAG"), self[broker])
+        return self.ask(PullResult, pull_of("G", "T", offset=offset), self[broker])
 
     def pop(self, broker: str, *, poll_ms: int = 0) -> DirectCall:
-        pop = PopMessage("G", "T", -1, 32, 10_000, poll_ms, self.now_ms, 0, "TAG", "*")
+        pop = PopMessage(
+            "G",
+            "T",
+            queue_id=-1,
+            max_msg_nums=32,
+            invisible_ms=10_000,
+            poll_ms=poll_ms,
+            born_ms=self.now_ms,
+            exp_type="TAG",
+            exp="*",
+        )
         return self.engine.submit(self[broker], pop)
 
     @property

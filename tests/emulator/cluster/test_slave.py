@@ -2,9 +2,9 @@
 
 import pytest
 from engine_world import World, refused
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation
-from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessage, SendMessageBack
 
 BUSY = "[REJECTREQUEST]system busy, start flow control for a while"
@@ -13,8 +13,8 @@ BUSY = "[REJECTREQUEST]system busy, start flow control for a while"
 @pytest.mark.parametrize(
     ("operation", "code", "remark"),
     [
-        (PullMessage("G", "A", 0, 0, 32, 0, 0, 0), ResponseCode.SYSTEM_BUSY, BUSY),
-        (PullMessage("G", "unknown", 9, -1, 0, 0, 0, 0), ResponseCode.SYSTEM_BUSY, BUSY),
+        (pull_of("G", "A", expression=None), ResponseCode.SYSTEM_BUSY, BUSY),
+        (pull_of("G", "unknown", queue=9, offset=-1, count=0, expression=None), ResponseCode.SYSTEM_BUSY, BUSY),
         (SendMessageBack("G", 0, 1), ResponseCode.SYSTEM_BUSY, BUSY),
         (EndTransaction("G", 0, 0, 8, False, "id"), ResponseCode.SLAVE_NOT_AVAILABLE, "not set any response code"),
     ],

@@ -5,10 +5,11 @@ from typing import Any
 
 from protocol_client import BrokerProtocolClient
 from protocol_clients import protocol_client
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.faults.delivered import delivered
 from rocketmq_testkit.emulator.faults.redelivery import place_of, redeliveries, visible_from_ms
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleTime, PullMessage, PullResult, PullStatus
+from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleTime, PullResult, PullStatus
 from rocketmq_testkit.emulator.operations.send import SendMessageBack
 
 
@@ -22,7 +23,7 @@ def test_selected_messages_of_a_pull_are_sent_back_and_have_no_invisible_duratio
     records = [e.engine.brokers[0].store.record("T", 0, offset) or b"" for offset in (0, 1)]
     outcome = PullResult(ResponseCode.SUCCESS, PullStatus.FOUND, 2, 0, 2, records, [0, 1])
     event: Any = SimpleNamespace(
-        operation=PullMessage("G", "T", 0, 0, 32, 0, 0, 0),
+        operation=pull_of("G", "T", expression=None),
         outcome=outcome,
         matches=lambda message: message.tag == "b",
     )

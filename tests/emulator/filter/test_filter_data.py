@@ -2,12 +2,13 @@
 
 import pytest
 from engine_world import World, make_world, refused
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.filter.filter_table import UNUSED_AT_START_MS
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData, UnregisterClient
-from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.consume import PullResult
 
 RED, BLUE, BROKEN = "color = 'red'", "color = 'blue'", "color ="
 CHANNEL = DirectChannel("c", ("10.0.0.1", 5000))
@@ -35,7 +36,7 @@ def unregister(world: World) -> None:
 
 def pull(world: World, version: int) -> list[bytes] | str:
     """Return the messages of a pull without its own expression, or the name of its error code."""
-    call = world.engine.submit(world.broker, PullMessage("G", "A", 0, 0, 32, 0, 0, 0, sub_version=version), CHANNEL)
+    call = world.engine.submit(world.broker, pull_of("G", "A", version=version, expression=None), CHANNEL)
     if not isinstance(call.outcome, PullResult):
         return refused(call).code.name
     return [decode(each).body for each in call.outcome.records]

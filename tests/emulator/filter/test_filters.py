@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 from engine_world import World, make_world
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.filter.message_filter import build_subscription, filter_of
 from rocketmq_testkit.emulator.message.stored_record import decode, property_map, reencode
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
-from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.consume import PullResult
 from rocketmq_testkit.emulator.store.tags_code import tags_code_of
 
 CHANNEL = DirectChannel("c", ("10.0.0.1", 5000))
@@ -35,9 +36,7 @@ def subscribe(world: World, subscription: SubscriptionData) -> None:
 
 def pull(world: World, topic: str = "A", expression: str | None = None, kind: str = "SQL92") -> list[bytes]:
     """Return the messages that a pull of group `G` finds, by its own expression or that of the heartbeat."""
-    flags = 0 if expression is None else 4
-    operation = PullMessage("G", topic, 0, 0, 32, flags, 0, 0, 0, expression, kind)
-    result = world.engine.execute(world.broker, operation, CHANNEL)
+    result = world.engine.execute(world.broker, pull_of("G", topic, expression=expression, kind=kind), CHANNEL)
     assert isinstance(result, PullResult)
     return [decode(each).body for each in result.records]
 

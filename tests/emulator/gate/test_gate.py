@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from engine_world import START_MS, World, make_world
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine, raise_bug
 from rocketmq_testkit.emulator.gate.call import Call, Channel, Node, Outcome
 from rocketmq_testkit.emulator.gate.effects import CloseExpiredConnection, NotifyConsumerIdsChanged
@@ -108,7 +109,7 @@ def test_a_journal_entry_names_the_connection_and_the_call_of_its_request(world:
     world.topic("A")
     call = DirectCall(DirectChannel("the-connection"))
     call.label = "the-call"
-    pull = PullMessage("G", "A", 0, 0, 32, 2 | 4, 0, 15_000, subscription="*")
+    pull = pull_of("G", "A", suspend_ms=15_000)
     world.engine.gate.submit(world.broker, call, pull)
     world.send("A")
     found = [
@@ -208,7 +209,7 @@ class Follower:
 def test_listeners_get_an_outcome_before_the_client() -> None:
     """A listener gets None for a parked request, and each outcome, even an error, before the client does."""
     node = Follower()
-    call, pull = DirectCall(node.channel), PullMessage("G", "T", 0, 0, 1, 2, 0, 1_000)
+    call, pull = DirectCall(node.channel), pull_of("G", "T", count=1, suspend_ms=1_000, expression=None)
     node.gate.submit(node, call, pull)
     assert node.seen == [("outcome", None)]
     node.gate.complete(node, call, pull, Done())
@@ -226,7 +227,9 @@ def test_listeners_get_refusals_and_effects_of_their_classes() -> None:
     busy = EngineError(ResponseCode.SYSTEM_BUSY, "busy")
     node.gate.refuse(node, DirectCall(node.channel), GetTopicConfig("A"), busy)
     assert node.seen == [("refusal", busy)]
-    node.gate.refuse(node, DirectCall(node.channel), PullMessage("G", "T", 0, 0, 1, 2, 0, 1_000), busy)
+    node.gate.refuse(
+        node, DirectCall(node.channel), pull_of("G", "T", count=1, suspend_ms=1_000, expression=None), busy
+    )
     node.gate.submit(node, DirectCall(node.channel), GetRouteInfo("A"))
     assert len(node.seen) == 1
     node.gate.push(node, node.channel, CloseExpiredConnection())

@@ -6,6 +6,7 @@ import pytest
 from engine_world import START_MS, World, make_world
 from fault_rules import Rules
 from protocol_clients import protocol_client
+from pull_operation import pull_of
 from remoting_world import Port
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
@@ -17,7 +18,7 @@ from rocketmq_testkit.emulator.history.history import FIRINGS_MAX, LOST_MAX, OF_
 from rocketmq_testkit.emulator.history.seen_clients import CONNECTIONS_MAX, SeenClient, SeenClients
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.cluster import DeleteExpiredCommitLog
-from rocketmq_testkit.emulator.operations.consume import AckMessage, Notification, PullMessage
+from rocketmq_testkit.emulator.operations.consume import AckMessage, Notification
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.remoting.client import batch_body
 
@@ -65,7 +66,7 @@ def test_refused_batch_is_noted_with_its_first_message() -> None:
     ("operation", "expected"),
     [
         (AckMessage("G", "T", 0, "malformed", 0), ("T", "G", "id-1")),
-        (PullMessage("G", "T", 9, 0, 1, 4, 0, 0, subscription="*"), ("T", "G", "")),
+        (pull_of("G", "T", queue=9, count=1), ("T", "G", "")),
         (Notification("G", "missing", 0, 0, 0), ("missing", "G", "")),
     ],
     ids=["acknowledgement", "pull", "notification"],

@@ -8,6 +8,7 @@ from fault_rules import Rules
 from grpc_protocol_client import GrpcProtocolClient, GrpcWaiting
 from protocol_client import ProtocolClient
 from protocol_clients import protocol_client
+from pull_operation import pull_of
 from remoting_protocol_client import RemotingProtocolClient, RemotingWaiting
 from rocketmq_testkit.emulator.client.consumption import holding_topic
 from rocketmq_testkit.emulator.client.popped_messages import RECEIVE
@@ -23,8 +24,6 @@ from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
 from rocketmq_testkit.emulator.operations.consume import (
-    FLAG_COMMIT_OFFSET,
-    FLAG_SUBSCRIPTION,
     RENEWAL,
     AckMessage,
     BatchAck,
@@ -33,7 +32,6 @@ from rocketmq_testkit.emulator.operations.consume import (
     ChangeInvisibleTime,
     PopMessage,
     PopResult,
-    PullMessage,
     PullResult,
     bit_set,
 )
@@ -73,13 +71,12 @@ class Consumer:
         return call
 
     def pop(self, count: int = 32) -> PopResult:
-        outcome = self.ask(PopMessage("G", "T", -1, count, INVISIBLE_MS, 0, 0, 0)).outcome
+        outcome = self.ask(PopMessage("G", "T", queue_id=-1, max_msg_nums=count, invisible_ms=INVISIBLE_MS)).outcome
         assert isinstance(outcome, PopResult), outcome
         return outcome
 
     def pull(self, offset: int, *, commit: int | None = None) -> None:
-        flags = FLAG_SUBSCRIPTION | (0 if commit is None else FLAG_COMMIT_OFFSET)
-        self.ask(PullMessage("G", "T", 0, offset, 2, flags, commit or 0, 0, subscription="*"))
+        self.ask(pull_of("G", "T", offset=offset, count=2, commit=commit))
 
     def commit(self, offset: int) -> None:
         self.ask(UpdateConsumerOffset("G", "T", 0, offset))
@@ -171,7 +168,9 @@ def test_message_of_a_closed_connection_is_not_delivered() -> None:
     consumer.channel.active = False
     call = DirectCall(consumer.channel)
     call.active = False
-    consumer.world.engine.gate.submit(consumer.world.broker, call, PopMessage("G", "T", -1, 2, INVISIBLE_MS, 0, 0, 0))
+    consumer.world.engine.gate.submit(
+        consumer.world.broker, call, PopMessage("G", "T", queue_id=-1, max_msg_nums=2, invisible_ms=INVISIBLE_MS)
+    )
     assert consumer.events() == [(NOT_WRITTEN, 0, 2)]
     assert consumer.history.of("broker-a", "T", 0, 0)[0].hold_ms == INVISIBLE_MS
     assert consumer.events(2) == []
@@ -332,7 +331,7 @@ def test_pulled_message_of_a_closed_connection_is_not_delivered() -> None:
     consumer = Consumer()
     call = DirectCall(consumer.channel)
     call.active = False
-    pull = PullMessage("G", "T", 0, 0, 2, FLAG_SUBSCRIPTION, 0, 0, subscription="*")
+    pull = pull_of("G", "T", count=2)
     consumer.world.engine.gate.submit(consumer.world.broker, call, pull)
     assert isinstance(call.outcome, PullResult)
     assert (len(call.outcome.records), consumer.events()) == (2, [])
@@ -343,7 +342,7 @@ def test_messages_filtered_by_the_broker_are_no_part_of_a_run() -> None:
     consumer = Consumer(count=0)
     for tag in "abab":
         consumer.world.send("T", TAGS=tag)
-    consumer.ask(PullMessage("G", "T", 0, 0, 32, FLAG_SUBSCRIPTION, 0, 0, subscription="a"))
+    consumer.ask(pull_of("G", "T", expression="a"))
     assert [consumer.events(offset) for offset in range(4)] == [[(PULLED, 0, 1)], [], [(PULLED, 2, 1)], []]
 
 
@@ -383,7 +382,7 @@ def test_delivery_of_a_slave_is_recorded_under_the_name_of_its_master() -> None:
     engine.execute(world.broker, CreateGroup(GroupConfig("G")))
     world.advance(80_000)
     world.send("T")
-    pull = PullMessage("G", "T", 0, 0, 2, FLAG_SUBSCRIPTION, 0, 0, subscription="*")
+    pull = pull_of("G", "T", count=2)
     for broker in engine.brokers:
         engine.execute(broker, pull)
     assert [each.by_slave for each in engine.history.of("broker-a", "T", 0, 0)] == [False, True]
@@ -391,8 +390,8 @@ def test_delivery_of_a_slave_is_recorded_under_the_name_of_its_master() -> None:
 
 def test_record_of_an_ordered_pop_is_marked() -> None:
     consumer = Consumer()
-    consumer.ask(PopMessage("G", "T", 0, 1, INVISIBLE_MS, 0, 0, 0, order=True))
-    consumer.ask(PopMessage("H", "T", 0, 1, INVISIBLE_MS, 0, 0, 0))
+    consumer.ask(PopMessage("G", "T", queue_id=0, max_msg_nums=1, invisible_ms=INVISIBLE_MS, order=True))
+    consumer.ask(PopMessage("H", "T", queue_id=0, max_msg_nums=1, invisible_ms=INVISIBLE_MS))
     assert [(each.group, each.in_order) for each in consumer.history.of("broker-a", "T", 0, 0)] == [
         ("G", True),
         ("H", False),
@@ -409,7 +408,7 @@ def test_pull_of_a_static_topic_is_recorded_at_the_broker_that_stores_the_messag
     mapping = QueueMapping("T", 1, "broker-b", 1, queues={0: parts})
     e.engine.execute(second, CreateStaticTopic(TopicConfig("T", 4, 4), mapping, force=False))
     e.group()
-    result = e.engine.execute(second, PullMessage("G", "T", 0, 0, 2, FLAG_SUBSCRIPTION, 0, 0, subscription="*"))
+    result = e.engine.execute(second, pull_of("G", "T", count=2))
     assert isinstance(result, PullResult)
     assert (len(result.records), result.forwarded) == (1, True)
     assert [each.kind for each in e.engine.history.of("broker-a", "T", 3, 0)] == [PULLED]
@@ -507,7 +506,9 @@ def test_message_that_the_proxy_moves_to_the_dead_letter_queue_is_skipped() -> N
 def test_change_after_its_ordered_batch_has_ended_is_no_return() -> None:
     """The broker accepts the request, but changes no duration."""
     consumer = Consumer()
-    outcome = consumer.ask(PopMessage("G", "T", 0, 1, INVISIBLE_MS, 0, 0, 0, order=True)).outcome
+    outcome = consumer.ask(
+        PopMessage("G", "T", queue_id=0, max_msg_nums=1, invisible_ms=INVISIBLE_MS, order=True)
+    ).outcome
     assert isinstance(outcome, PopResult)
     consumer.acknowledge(outcome, 0)
     changed = consumer.ask(ChangeInvisibleTime("G", "T", 0, handle(outcome), 0, 30_000)).outcome

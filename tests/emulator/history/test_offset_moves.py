@@ -2,13 +2,14 @@
 
 import pytest
 from engine_world import World, make_world
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.history.events import MoveKind, OffsetMove
 from rocketmq_testkit.emulator.history.offset_moves import MOVES_MAX, QUEUES_MAX, OffsetMoves
 from rocketmq_testkit.emulator.history.record_kind import RecordKind
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
-from rocketmq_testkit.emulator.operations.consume import FLAG_COMMIT_OFFSET, FLAG_SUBSCRIPTION, PopMessage, PullMessage
+from rocketmq_testkit.emulator.operations.consume import PopMessage
 from rocketmq_testkit.emulator.operations.groups import CloneGroupOffset, CreateGroup, GroupConfig
 from rocketmq_testkit.emulator.operations.offsets import ResetOffset, UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.topics import DeleteTopic
@@ -36,8 +37,7 @@ def commit(world: World, offset: int, group: str = "G") -> None:
 
 
 def pull(world: World, offset: int, commit: int | None = None, count: int = 2) -> None:
-    flags = FLAG_SUBSCRIPTION | (0 if commit is None else FLAG_COMMIT_OFFSET)
-    ask(world, PullMessage("G", "T", 0, offset, count, flags, commit or 0, 0, subscription="*"))
+    ask(world, pull_of("G", "T", offset=offset, count=count, commit=commit))
 
 
 def moves(world: World, group: str = "G") -> list[tuple[MoveKind, int | None, int, str]]:
@@ -62,7 +62,7 @@ def test_group_that_commits_without_a_read_began_at_its_first_commit(world: Worl
 
 def test_first_offset_of_a_pop_is_that_of_the_popping_client(world: World) -> None:
     """The broker commits the start offset at the first pop of a group."""
-    ask(world, PopMessage("G", "T", 0, 1, 10_000, 0, 0, 0), "popper")
+    ask(world, PopMessage("G", "T", queue_id=0, max_msg_nums=1, invisible_ms=10_000), "popper")
     assert moves(world) == [(FIRST, None, 0, "popper")]
 
 

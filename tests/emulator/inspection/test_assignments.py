@@ -3,16 +3,17 @@
 import pytest
 from engine_world import World
 from inspected import look
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.inspection.strategies import STRATEGIES, agreeing, owners
 from rocketmq_testkit.emulator.operations.clients import MessageQueue
-from rocketmq_testkit.emulator.operations.consume import PopMessage, PullMessage
+from rocketmq_testkit.emulator.operations.consume import PopMessage
 
 QUEUES = [MessageQueue("A", "broker-a", queue_id) for queue_id in range(8)]
 CLIENTS = ["c1", "c2", "c3"]
 
 
 def pull(world: World, client: str, queue_id: int) -> None:
-    operation = PullMessage("G", "A", queue_id, 0, 32, 4, 0, 0, 0, "*", "TAG")
+    operation = pull_of("G", "A", queue=queue_id)
     world.engine.submit(world.broker, operation, world.channels[client])
 
 
@@ -85,7 +86,9 @@ def test_queue_is_not_assigned_to_a_client_that_pops_from_any_queue(world: World
     pull(world, "c2", 0)
     world.advance(10)
     pull(world, "c1", 0)
-    pop = PopMessage("G", "A", -1, 32, 10_000, 0, world.now_ms, 0, "TAG", "*")
+    pop = PopMessage(
+        "G", "A", queue_id=-1, max_msg_nums=32, invisible_ms=10_000, born_ms=world.now_ms, exp_type="TAG", exp="*"
+    )
     world.engine.submit(world.broker, pop, world.channels["c1"])
     found = [(view.queue_id, view.client) for view in look(world).assignments("G", "A")]
     assert found == [(-1, "c1"), (0, "c2")]
@@ -93,7 +96,9 @@ def test_queue_is_not_assigned_to_a_client_that_pops_from_any_queue(world: World
 
 def test_members_of_a_popping_group_may_pop_any_queue(world: World) -> None:
     join(world, "c1", "c2")
-    pop = PopMessage("G", "A", -1, 32, 10_000, 0, world.now_ms, 0, "TAG", "*")
+    pop = PopMessage(
+        "G", "A", queue_id=-1, max_msg_nums=32, invisible_ms=10_000, born_ms=world.now_ms, exp_type="TAG", exp="*"
+    )
     for client in ("c1", "c2"):
         world.engine.submit(world.broker, pop, world.channels[client])
     found = look(world).assignments("G", "A")

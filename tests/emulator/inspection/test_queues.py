@@ -3,9 +3,9 @@
 import pytest
 from engine_world import World, make_world
 from inspected import look
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.consumer_lag import queue_lag
 from rocketmq_testkit.emulator.inspection.queues import ProgressView
-from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.emulator.operations.offsets import ResetOffset
 
 
@@ -65,7 +65,7 @@ def test_progress_of_a_pulling_group_has_offset_messages_in_flight_and_lag(world
         world.send("A")
     world.heartbeat("c1", topics={"A": "*"})
     assert progress(world) == ProgressView(None, None, 0, progress(world).delivered, in_flight=0, lag=3)
-    pull = PullMessage("G", "A", 0, 0, 2, 4, 0, 0, 0, "*", "TAG")
+    pull = pull_of("G", "A", count=2)
     world.engine.execute(world.broker, pull, world.channels["c1"])
     found = progress(world)
     assert (found.committed, found.position, found.in_flight, found.lag) == (None, 2, 2, 3)

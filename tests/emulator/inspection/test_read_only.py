@@ -9,11 +9,11 @@ from engine_world import World, make_world
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from inspected import in_every_state, look
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.inspection.inspection import Inspection
 from rocketmq_testkit.emulator.inspection.places import Place
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed, LockBatchMq, MessageQueue
-from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.emulator.operations.offsets import ResetOffset
 from rocketmq_testkit.emulator.operations.send import EndTransaction, SendMessageBack
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
@@ -104,8 +104,13 @@ def acknowledge(world: World, number: int) -> None:
 
 def pull(world: World, number: int) -> None:
     channel = world.channels.get(f"c{number % 3}", DirectChannel("other"))
-    flags = 4 | (2 if number % 2 else 0) | (1 if number % 5 == 0 else 0)
-    operation = PullMessage("G", TOPICS[number % 3], 0, number % 4, 32, flags, number % 3, 15_000, 0, "*", "TAG")
+    operation = pull_of(
+        "G",
+        TOPICS[number % 3],
+        offset=number % 4,
+        commit=number % 3 if number % 5 == 0 else None,
+        suspend_ms=15_000 if number % 2 else None,
+    )
     world.engine.submit(world.broker, operation, channel)
 
 

@@ -4,9 +4,10 @@ import pytest
 from engine_world import World, make_world
 from inspected import TABLES, look
 from operation_counts import executed_lines
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.inspection.receipts import ReceiptView
-from rocketmq_testkit.emulator.operations.consume import RENEWAL, ChangeInvisibleTime, PopMessage, PullMessage
+from rocketmq_testkit.emulator.operations.consume import RENEWAL, ChangeInvisibleTime, PopMessage
 from rocketmq_testkit.emulator.pop.check_point import CheckPoint
 from rocketmq_testkit.emulator.pop.pop_positions import FIRST_CLEANING, PopPositions
 from rocketmq_testkit.emulator.schedule.timer_state import Slot
@@ -73,7 +74,9 @@ def test_message_with_a_changed_duration_is_listed_as_returned_with_its_new_end(
 def test_message_in_flight_is_listed_with_its_client(table: tuple[World, str]) -> None:
     world, _ = table
     world.send("A")
-    pop = PopMessage("G", "A", 0, 32, 30_000, 0, world.now_ms, 0, "TAG", "*")
+    pop = PopMessage(
+        "G", "A", queue_id=0, max_msg_nums=32, invisible_ms=30_000, born_ms=world.now_ms, exp_type="TAG", exp="*"
+    )
     world.engine.execute(world.broker, pop, DirectChannel("channel-of-c1"))
     assert [view.channel for view in look(world).receipts()] == ["channel-of-c1"]
 
@@ -106,7 +109,7 @@ def test_pulled_message_is_in_flight_until_its_offset_is_committed() -> None:
     world.send("A")
     world.heartbeat("c1", topics={"A": "*"})
     channel = world.channels["c1"]
-    world.engine.execute(world.broker, PullMessage("G", "A", 0, 0, 32, 4, 0, 0, 0, "*", "TAG"), channel)
+    world.engine.execute(world.broker, pull_of("G", "A"), channel)
     (view,) = look(world).receipts()
     assert (view.channel, view.until_ms, view.table) == ("c1", None, "pull")
     world.broker.offsets.commit("G", "A", 0, 1)
@@ -153,7 +156,7 @@ def test_second_delivery_of_a_pulled_message_is_counted(world: World) -> None:
     world.send("A")
     world.heartbeat("c1", topics={"A": "*"})
     for _ in range(2):
-        pull = PullMessage("G", "A", 0, 0, 32, 4, 0, 0, 0, "*", "TAG")
+        pull = pull_of("G", "A")
         world.engine.execute(world.broker, pull, world.channels["c1"])
         world.advance(100)
     assert [view.attempt for view in look(world).receipts()] == [2]

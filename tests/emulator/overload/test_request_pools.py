@@ -2,13 +2,13 @@
 
 import pytest
 from engine_world import World, make_world, refused
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, EngineListeners
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import SYS_TRANSACTION_COMMIT, SYS_TRANSACTION_ROLLBACK
 from rocketmq_testkit.emulator.operations.base import Done, Operation
 from rocketmq_testkit.emulator.operations.cluster import GetBrokerRuntimeInfo, RuntimeInfoResult, UpdateBrokerConfig
-from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.emulator.operations.send import (
     EndTransaction,
     RecallMessage,
@@ -155,7 +155,7 @@ def test_each_pool_has_its_own_maximum_wait(pool: BrokerPool, wait_ms: int | Non
     )
     world.topic("T")
     world.advance(2_000)
-    pull = PullMessage("G", "T", 0, 0, 32, 4, 0, 0, 0, "*", "TAG")
+    pull = pull_of("G", "T")
     submit(world, pool, pull)
     waiting = submit(world, pool, pull)
     if wait_ms is not None:

@@ -452,7 +452,7 @@ def test_a_new_group_starts_at_offset_0_while_the_queue_has_its_first_message(wo
     filled(world)
     assert len(world.popped("A", group="new")) == 3
     world.topic("B")
-    pop = PopMessage("G", "B", -1, 32, 10_000, 0, 0, 1)
+    pop = PopMessage("G", "B", queue_id=-1, max_msg_nums=32, invisible_ms=10_000, init_mode=1)
     world.engine.submit(world.broker, pop)
     world.send("B")
     world.send("B")

@@ -24,7 +24,7 @@ WRAPPED = [
 
 
 def _pop(born_ms: int = NOW, poll_ms: int = 0, *, count: int = 32) -> PopMessage:
-    return PopMessage("G", "A", -1, count, 10_000, poll_ms, born_ms, 0)
+    return PopMessage("G", "A", queue_id=-1, max_msg_nums=count, invisible_ms=10_000, poll_ms=poll_ms, born_ms=born_ms)
 
 
 @pytest.mark.parametrize(("born_ms", "poll_ms"), WRAPPED)
@@ -118,7 +118,7 @@ def test_an_ordered_notification_skips_the_retry_queue_of_a_blocked_queue_id(
     """An ordered notification ignores a retry queue if the topic's queue of the same number has a batch in flight."""
     world.topic("A", 2)
     world.send("A", queue=blocked)
-    in_order = PopMessage("G", "A", blocked, 32, 60_000, 0, NOW, 0, order=True)
+    in_order = PopMessage("G", "A", queue_id=blocked, max_msg_nums=32, invisible_ms=60_000, born_ms=NOW, order=True)
     assert len(world.ask(PopResult, in_order).messages) == 1
     world.topic("%RETRY%G_A")
     world.send("%RETRY%G_A")

@@ -1,9 +1,9 @@
 """Offsets of broadcasting consumers that the broker records, in virtual time."""
 
 from engine_world import World, make_world
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
 from rocketmq_testkit.emulator.operations.clients import UnregisterClient as Unregister
-from rocketmq_testkit.emulator.operations.consume import PullMessage
 
 
 def broadcasting(world: World, *clients: str) -> None:
@@ -13,9 +13,7 @@ def broadcasting(world: World, *clients: str) -> None:
 
 
 def pull(world: World, client: str, offset: int) -> None:
-    world.engine.submit(
-        world.broker, PullMessage("G", "T", 0, offset, 1, 4, 0, 0, 0, "*", "TAG"), world.channels[client]
-    )
+    world.engine.submit(world.broker, pull_of("G", "T", offset=offset, count=1), world.channels[client])
 
 
 def recorded_offsets(world: World) -> dict[int, int] | None:

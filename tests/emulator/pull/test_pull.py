@@ -2,13 +2,14 @@
 
 import pytest
 from engine_world import World, make_world, refused
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.call import Outcome
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed, DropInactiveRequests
-from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult, PullStatus
+from rocketmq_testkit.emulator.operations.consume import PullResult, PullStatus
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.emulator.operations.offsets import (
     OffsetResult,
@@ -141,7 +142,7 @@ def test_tags_are_matched_by_hash(world: World) -> None:
 
 
 def pull_by_heartbeat(world: World, topic: str, version: int = 0) -> DirectCall:
-    return world.engine.submit(world.broker, PullMessage("G", topic, 0, 0, 32, 0, 0, 0, version))
+    return world.engine.submit(world.broker, pull_of("G", topic, version=version, expression=None))
 
 
 def test_a_pull_without_inline_subscription_uses_that_of_the_heartbeat(world: World) -> None:
@@ -178,7 +179,7 @@ def test_a_pull_with_commit_flag_commits_its_offset(world: World) -> None:
     """A pull with flag 1 commits its commit offset, on the first pass only."""
     world.topic("A")
     world.send("A")
-    world.engine.submit(world.broker, PullMessage("G", "A", 0, 0, 32, 5, 1, 0, 0, "*"))
+    world.engine.submit(world.broker, pull_of("G", "A", commit=1))
     assert world.broker.offsets.query("G", "A", 0) == 1
 
 
@@ -231,9 +232,7 @@ def test_a_connection_lost_with_the_first_response_gets_no_second_response(world
     calls = [ClosingCall(world, channel, others), *others]
     kept = DirectCall(DirectChannel("kept", ("10.0.0.9", 4001)))
     for call in (*calls, kept):
-        world.engine.gate.submit(
-            world.broker, call, PullMessage("G", "A", 0, 0, 32, 2 | 4, 0, 15_000, subscription="*")
-        )
+        world.engine.gate.submit(world.broker, call, pull_of("G", "A", suspend_ms=15_000))
     world.send("A")
     assert [isinstance(call.outcome, PullResult) for call in (*calls, kept)] == [True, False, False, True]
     assert len(world.broker.pulls.hold) == 0
@@ -259,9 +258,7 @@ def test_a_message_sent_with_the_first_response_wakes_no_pull_twice(world: World
     world.topic("A")
     calls = [SendingCall(world, DirectChannel(f"c{number}")) for number in range(3)]
     for call in calls:
-        world.engine.gate.submit(
-            world.broker, call, PullMessage("G", "A", 0, 0, 32, 2 | 4, 0, 15_000, subscription="*")
-        )
+        world.engine.gate.submit(world.broker, call, pull_of("G", "A", suspend_ms=15_000))
     world.send("A", b"first")
     assert [call.replies for call in calls] == [1, 1, 1]
     assert [len(result(call).records) for call in calls] == [1, 2, 3]
@@ -274,7 +271,7 @@ def test_forget_waiting_keeps_the_other_waiting_pull_of_the_connection(world: Wo
     channel = DirectChannel("c")
     gone, kept = DirectCall(channel), DirectCall(channel)
     for call in (gone, kept):
-        pull = PullMessage("G", "A", 0, 0, 32, 2 | 4, 0, 15_000, subscription="*")
+        pull = pull_of("G", "A", suspend_ms=15_000)
         world.engine.gate.submit(world.broker, call, pull)
     gone.active = False
     world.engine.submit(world.broker, DropInactiveRequests(), channel)
@@ -288,7 +285,7 @@ def test_a_pull_with_a_newer_subscription_version_is_rejected_as_not_latest(worl
     world.topic("A")
     world.heartbeat("c", topics={"A": "*"}, version=5)
     for version, code in ((6, ResponseCode.SUBSCRIPTION_NOT_LATEST), (5, None)):
-        call = world.engine.submit(world.broker, PullMessage("G", "A", 0, 0, 32, 0, 0, 0, version))
+        call = world.engine.submit(world.broker, pull_of("G", "A", version=version, expression=None))
         if code is None:
             assert not isinstance(call.outcome, EngineError)
         else:

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 from engine_world import World, make_world, refused
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
-from rocketmq_testkit.emulator.operations.consume import PeekMessage, PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.consume import PeekMessage, PullResult
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, DeleteGroup, GroupConfig
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
 
@@ -237,9 +238,9 @@ def test_a_slave_disables_its_slow_readers_and_its_master_does_not() -> None:
     for _ in range(MANY):
         world.send("T", BODY)
     world.advance(LOOK_MS - 5_000)
-    assert engine.execute(slave, PullMessage("G", "T", 0, 0, 1, 4, 0, 0, 0, "*", "TAG"))
+    assert engine.execute(slave, pull_of("G", "T", count=1))
     world.advance(5_000)
     assert not slave.groups.table["G"].consume_enable
     assert is_group_enabled(world)
     with pytest.raises(EngineError, match="subscription group no permission"):
-        engine.execute(slave, PullMessage("G", "T", 0, 0, 1, 4, 0, 0, 0, "*", "TAG"))
+        engine.execute(slave, pull_of("G", "T", count=1))

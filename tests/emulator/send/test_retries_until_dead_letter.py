@@ -4,10 +4,11 @@ import time
 from collections.abc import Callable
 
 import pytest
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.message import stored_record as records
 from rocketmq_testkit.emulator.message.names import dlq_topic, retry_topic
-from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.consume import PullResult
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
@@ -25,7 +26,7 @@ def fail_until_dead() -> tuple[int, int]:
     engine.execute(broker, SendMessage("p", "orders", 0, b"bad", {}, ("127.0.0.1", 1), START_MS))
     topic, offset, deliveries = "orders", 0, 0
     while broker.store.queue(dlq_topic("g"), 0) is None:
-        pulled = engine.execute(broker, PullMessage("g", topic, 0, offset, 1, 4, 0, 0, subscription="*"))
+        pulled = engine.execute(broker, pull_of("g", topic, offset=offset, count=1))
         assert isinstance(pulled, PullResult)
         [stored] = pulled.records
         deliveries += 1

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 from engine_world import START_MS
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.call import Outcome
@@ -21,7 +22,7 @@ from rocketmq_testkit.emulator.operations.cluster import (
     UpdateBrokerConfig,
     UpdateNamesrvConfig,
 )
-from rocketmq_testkit.emulator.operations.consume import PopMessage, PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.consume import PopMessage, PullResult
 from rocketmq_testkit.emulator.operations.groups import (
     CloneGroupOffset,
     CreateGroup,
@@ -111,7 +112,17 @@ def mapped(chance: random.Random, _now_ms: int) -> CreateStaticTopic:
 def popped(chance: random.Random, now_ms: int) -> PopMessage:
     group, topic, order = chance.choice(GROUPS), chance.choice(TOPICS), chance.random() < 0.3
     invisible_ms = chance.choice((1_000, 30_000))
-    return PopMessage(group, topic, -1, chance.choice((1, 8)), invisible_ms, 0, now_ms, 0, "TAG", "*", order)
+    return PopMessage(
+        group,
+        topic,
+        queue_id=-1,
+        max_msg_nums=chance.choice((1, 8)),
+        invisible_ms=invisible_ms,
+        born_ms=now_ms,
+        exp_type="TAG",
+        exp="*",
+        order=order,
+    )
 
 
 def policy(chance: random.Random) -> list[PolicyInfo]:
@@ -138,7 +149,7 @@ CHANGES: tuple[tuple[int, Callable[[random.Random, int], Operation]], ...] = (
     (1, lambda chance, _: DeleteUser(chance.choice(("ann", "bob")))),
     (3, lambda chance, _: PutAcl(None, "User:ann", policy(chance))),
     (5, lambda chance, _: EndTransaction("P", 0, chance.randint(0, 3_000), chance.choice((8, 12)), False, "m")),
-    (5, lambda chance, now: PullMessage("G", "A", 0, chance.randint(0, 9), 8, 4, 0, 0, 0, "*", "TAG")),
+    (5, lambda chance, now: pull_of("G", "A", offset=chance.randint(0, 9), count=8)),
     (2, lambda chance, _: DeleteExpiredCommitLog()),
     (
         3,

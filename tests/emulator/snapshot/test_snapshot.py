@@ -7,6 +7,7 @@ import pytest
 from engine_world import World, bodies, make_world
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig, NamesrvConfig
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.call import Node
@@ -23,7 +24,6 @@ from rocketmq_testkit.emulator.operations.cluster import (
     UpdateBrokerConfig,
     UpdateNamesrvConfig,
 )
-from rocketmq_testkit.emulator.operations.consume import PullMessage
 from rocketmq_testkit.emulator.operations.groups import (
     CreateGroup,
     GetAllGroups,
@@ -97,8 +97,8 @@ QUERIES: tuple[Operation, ...] = (
     GetTopicStats("A"),
     GetConsumeStats("G", "A"),
     QueryMessage("A", "k2", 10, 0, end_timestamp=2**62),
-    PullMessage("H", "A", 1, 0, 10, 4, 0, 0, 0, "*", "TAG"),
-    PullMessage("G", "A", 1, 0, 10, 4, 0, 0, 0, "*", "TAG"),
+    pull_of("H", "A", queue=1, count=10),
+    pull_of("G", "A", queue=1, count=10),
     GetBrokerHaStatus(),
 )
 

@@ -5,6 +5,7 @@ from io import BytesIO
 
 import pytest
 from engine_world import START_MS, World, refused
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
@@ -13,7 +14,7 @@ from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult
-from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult, PullStatus
+from rocketmq_testkit.emulator.operations.consume import PullResult, PullStatus
 from rocketmq_testkit.emulator.operations.offsets import (
     GetEarliestStoreTime,
     GetMaxOffset,
@@ -79,7 +80,7 @@ def send(world: World, queue: int, body: bytes = b"m", broker: Broker | None = N
 
 
 def pull(world: World, queue: int, offset: int, broker: Broker | None = None) -> PullResult:
-    return world.ask(PullResult, PullMessage("G", "T", queue, offset, 32, 4, 0, 0, 0, "*", "TAG"), broker)
+    return world.ask(PullResult, pull_of("G", "T", queue=queue, offset=offset), broker)
 
 
 def offset(world: World, operation: Operation, broker: Broker | None = None) -> int:
@@ -129,7 +130,7 @@ def test_a_send_to_any_queue_goes_to_the_first_logical_queue(world: World) -> No
             "T-7 does not exit in request process of current broker broker-a",
         ),
         (
-            PullMessage("G", "T", 7, 0, 32, 4, 0, 0, 0, "*", "TAG"),
+            pull_of("G", "T", queue=7),
             "T-7 cannot find mapping item in request process of current broker broker-a",
         ),
         (GetMaxOffset("T", 7), "T-7 does not exit in request process of current broker broker-a"),
@@ -154,8 +155,8 @@ def test_a_pull_without_messages_waits_and_returns_logical_offsets(world: World)
     """A pull without messages waits, even beyond the end, and its response has logical offsets."""
     crossed(world)
     send(world, 0)
-    ahead = world.engine.submit(world.broker, PullMessage("G", "T", 0, 1, 32, 6, 0, 15_000, 0, "*", "TAG"))
-    beyond = world.engine.submit(world.broker, PullMessage("G", "T", 0, 9, 32, 6, 0, 15_000, 0, "*", "TAG"))
+    ahead = world.engine.submit(world.broker, pull_of("G", "T", offset=1, suspend_ms=15_000))
+    beyond = world.engine.submit(world.broker, pull_of("G", "T", offset=9, suspend_ms=15_000))
     assert ahead.outcome is beyond.outcome is None
     send(world, 0, b"later")
     assert isinstance(ahead.outcome, PullResult)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from cluster import NAMES
 from kept_messages import KeptMessages
 from observations import Place
+from pull_operation import pull_of
 from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
@@ -27,7 +28,6 @@ from rocketmq_testkit.emulator.operations.consume import (
     PopMessage,
     PoppedMessage,
     PopResult,
-    PullMessage,
     PullResult,
 )
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
@@ -37,7 +37,7 @@ from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from session import START_MS
 from shortening import failure_of, report_of, show
 from simulation import NUMBERS, Action
-from slaves import READS, Slave
+from slaves import Slave
 from stored_messages import Violation
 from taken_messages import INVISIBLE_MS, TakenMessages
 
@@ -159,7 +159,7 @@ class Master:
         cursor = self._cursors.get((group, place))
         if cursor is None:
             cursor = max(self.broker.offsets.query(group, topic, queue_id), 0)
-        pull = PullMessage(group, topic, queue_id, cursor, 32, READS, 0, 0, 0, "*", "TAG")
+        pull = pull_of(group, topic, queue=queue_id, offset=cursor)
         outcome = self.engine.submit(self.broker, pull).outcome
         if isinstance(outcome, EngineError) and not self.broker.running:
             return 0
@@ -179,7 +179,16 @@ class Master:
 
     def pop(self, topic: str, count: int) -> int:
         """Pop messages; return their number."""
-        pop = PopMessage(TAKERS, topic, -1, count, INVISIBLE_MS, 0, self.now, 0, "TAG", "*")
+        pop = PopMessage(
+            TAKERS,
+            topic,
+            queue_id=-1,
+            max_msg_nums=count,
+            invisible_ms=INVISIBLE_MS,
+            born_ms=self.now,
+            exp_type="TAG",
+            exp="*",
+        )
         outcome = self.engine.submit(self.broker, pop).outcome
         if isinstance(outcome, EngineError) and not self.broker.running:
             return 0

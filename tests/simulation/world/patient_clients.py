@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from accepted_messages import INVISIBLE_MS, PAUSE_MS, TRIES, Got
+from pull_operation import pull_of
 from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.message.stored_record import decode
@@ -17,7 +18,6 @@ from rocketmq_testkit.emulator.operations.consume import (
     PopMessage,
     PoppedMessage,
     PopResult,
-    PullMessage,
     PullResult,
 )
 from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
@@ -31,8 +31,6 @@ TOPIC, QUEUES = "T", 2
 PULLERS, TAKERS = "pullers", "takers"
 NEXT_MS = 1
 """Time between a response and the client's next request, in ms."""
-FLAGS = 2 | 4
-"""Flags of a pull: it may wait and contains its subscription."""
 FOUND_NOTHING = ("PULL_NOT_FOUND", "PULL_RETRY_IMMEDIATELY", "PULL_OFFSET_MOVED", "POLLING_TIMEOUT")
 
 
@@ -80,7 +78,7 @@ class PatientPuller:
 
     def go_on(self) -> None:
         """Send the next pull."""
-        pull = PullMessage(PULLERS, TOPIC, self._queue_id, self._offset, 8, FLAGS, 0, 15_000, 0, "*", "TAG")
+        pull = pull_of(PULLERS, TOPIC, queue=self._queue_id, offset=self._offset, count=8, suspend_ms=15_000)
         name = f"puller {self._queue_id}"
         self._requests.ask(name, self._broker, BrokerPool.PULL, "pull", operation=pull, on_answer=self._answered)
 
@@ -105,7 +103,17 @@ class PatientTaker:
     def go_on(self) -> None:
         """Send the next pop."""
         now = self._requests.now_ms
-        pop = PopMessage(TAKERS, TOPIC, -1, 8, INVISIBLE_MS, 5_000, now, 0, "TAG", "*")
+        pop = PopMessage(
+            TAKERS,
+            TOPIC,
+            queue_id=-1,
+            max_msg_nums=8,
+            invisible_ms=INVISIBLE_MS,
+            poll_ms=5_000,
+            born_ms=now,
+            exp_type="TAG",
+            exp="*",
+        )
         self._requests.ask("taker", self._broker, BrokerPool.PULL, "pop", operation=pop, on_answer=self._answered)
 
     def _answered(self, code: str, result: object) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import observations as obs
 from half_messages import half_stored
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.assembly.listeners import ArrivalListener
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
@@ -291,16 +292,16 @@ class Session:
             consume.PopMessage(
                 client.group,
                 topic,
-                queue_id,
-                count,
-                invisible_ms,
-                poll_ms,
-                born,
-                0 if self.deletes else 1,  # with MAX (1) a new group would miss all messages but the last
-                client.expression_type,
-                client.expression,
-                order,
-                attempt_id,
+                queue_id=queue_id,
+                max_msg_nums=count,
+                invisible_ms=invisible_ms,
+                poll_ms=poll_ms,
+                born_ms=born,
+                init_mode=0 if self.deletes else 1,  # with MAX (1) a new group would miss all messages but the last
+                exp_type=client.expression_type,
+                exp=client.expression,
+                order=order,
+                attempt_id=attempt_id,
             ),
             on_answer,
             on_wait,
@@ -482,21 +483,17 @@ class Session:
                 )
             )
 
-        flags = 4 | (0 if suspend_ms is None else 2)
         self.ask(
             client,
-            consume.PullMessage(
+            pull_of(
                 client.group,
                 topic,
-                queue_id,
-                offset,
-                count,
-                flags,
-                0,
-                suspend_ms or 0,
-                0,
-                client.expression,
-                client.expression_type,
+                queue=queue_id,
+                offset=offset,
+                count=count,
+                suspend_ms=suspend_ms,
+                expression=client.expression,
+                kind=client.expression_type,
             ),
             on_answer,
             on_wait,

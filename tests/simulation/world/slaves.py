@@ -17,18 +17,15 @@ from dataclasses import dataclass
 
 from deleted_files import DeletedFiles, Retention
 from observations import Deleted, DeletionRequested
+from pull_operation import pull_of
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.cluster import DeleteExpiredCommitLog
-from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.consume import PullResult
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from stored_messages import Violation
-
-READS = 4
-"""Flag of a pull that contains its subscription."""
-
 
 StoredBefore = Callable[[int], int | None]
 """Returns the store time of the last message before a physical offset (ms since the epoch), None if there is none."""
@@ -127,7 +124,7 @@ class Slave:
         """Pull from the slave, whether its master runs or not, and check the response."""
         if not self.broker.running:
             return
-        pull = PullMessage(group, topic, queue_id, offset, 32, READS, 0, 0, 0, "*", "TAG")
+        pull = pull_of(group, topic, queue=queue_id, offset=offset)
         outcome = self._engine.submit(self.broker, pull).outcome
         if self.broker.topics.find(topic) is None:
             self._refused(outcome, "TOPIC_NOT_EXIST")

@@ -80,7 +80,17 @@ def test_timers_of_a_broker_with_a_skewed_clock_keep_their_durations() -> None:
     seen = []
     for world in (plain, fast, slow):
         world.send("A", b"popped")
-        pop = PopMessage("G", "A", 0, 32, 10_000, 0, world.broker.lifetime.now_ms, 0, "TAG", "*", False, None)
+        pop = PopMessage(
+            "G",
+            "A",
+            queue_id=0,
+            max_msg_nums=32,
+            invisible_ms=10_000,
+            born_ms=world.broker.lifetime.now_ms,
+            exp_type="TAG",
+            exp="*",
+            attempt_id=None,
+        )
         assert len(world.ask(PopResult, pop).messages) == 1
         world.send("A", b"delayed", DELAY="2")
         world.send("A", b"timed", TIMER_DELAY_MS="7000")
