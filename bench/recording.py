@@ -8,7 +8,7 @@ from typing import Any
 
 from bare_server import Record, Response
 from google.protobuf.message import Message
-from measured_clients import TIMEOUT_SECONDS, Clients
+from measured_clients import TIMEOUT_SECONDS, Clients, TrustedServer
 from outstanding import Row
 from rocketmq_testkit.conformance.clients.grpc_client import GrpcClient
 from rocketmq_testkit.conformance.clients.grpc_response import Failure
@@ -117,7 +117,7 @@ class RecordingClients(Clients):
         return self._stack.enter_context(RecordingGrpcClient(self.record, self._channel()))
 
 
-def recorded(server: Any, row: Row) -> Record:
+def recorded(server: TrustedServer, row: Row) -> Record:
     """Run a workload once with an emulator that is prepared for it, and record the responses.
 
     The record of a workload with TLS has a new certificate.

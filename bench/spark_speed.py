@@ -157,7 +157,7 @@ def sent(spark: SparkSession, messages: int, size: str) -> Work:
     def work(server: Server) -> None:
         topic = next(_names)
         create_topic(server, topic, QUEUES)
-        rows: DataFrame = spark.range(0, messages, 1, 2).selectExpr(f"repeat('x', {BODY}) as body")
+        rows: DataFrame = spark.range(0, messages, numPartitions=2).selectExpr(f"repeat('x', {BODY}) as body")
         writer = rows.write.format("rocketmq").options(nameServer=server.namesrv, topic=topic, sendBatchSize=size)
         writer.mode("append").save()
 

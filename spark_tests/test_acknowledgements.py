@@ -147,7 +147,7 @@ def test_commits_with_lost_acknowledgements_are_repeated_without_loss(rocketmq: 
 def test_a_flush_disk_timeout_counts_as_an_acknowledgement(spark_rocketmq: SparkRocketMQ) -> None:
     """A FLUSH_DISK_TIMEOUT response means that the message is stored, so it is not sent again."""
     target = spark_rocketmq.emulator.topic("orders", queues=2)
-    rows = spark_rocketmq.spark.range(0, 100, 1, 2).selectExpr("cast(id as string) as body")
+    rows = spark_rocketmq.spark.range(0, 100, numPartitions=2).selectExpr("cast(id as string) as body")
 
     spark_rocketmq.write(rows, topic="orders")
 

@@ -79,11 +79,11 @@ def kept(message: Message) -> tuple[object, ...]:
 def test_many_rows_arrive_once(spark_rocketmq: SparkRocketMQ) -> None:
     """Many rows from several tasks arrive once, in batches."""
     topic = spark_rocketmq.emulator.topic("orders", queues=4)
-    rows = spark_rocketmq.spark.range(0, 20000, 1, 4).selectExpr("cast(id as string) as body")
+    rows = spark_rocketmq.spark.range(0, 20_000, numPartitions=4).selectExpr("cast(id as string) as body")
 
     spark_rocketmq.write(rows, topic="orders", sendBatchSize=32)
 
-    assert Counter(message.body for message in topic.messages) == Counter(b"%d" % at for at in range(20000))
+    assert Counter(message.body for message in topic.messages) == Counter(b"%d" % at for at in range(20_000))
 
 
 def test_a_stream_adds_query_and_batch_id_and_sends_nothing_again(spark_rocketmq: SparkRocketMQ) -> None:

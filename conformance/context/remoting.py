@@ -33,6 +33,10 @@ T = TypeVar("T")
 P = ParamSpec("P")
 _REPLY_SECONDS_MIN = 0.01
 """Shortest wait for one response, so that a response that has already arrived is read after the common timeout."""
+_NO_REPLY_SECONDS = 0.5
+"""Wait for a response that is expected not to come. Brokers answer requests that do not wait within some ms."""
+_CLOSED_SECONDS_MAX = 10.0
+"""Longest wait for the response, or for the end of the connection, by which its state is known."""
 _AHEAD_MS = 60_000
 """Distance of a query's end from now, so that it finds new messages even if clocks differ."""
 
@@ -182,16 +186,17 @@ class RemotingContext(CaseContext):
 def connection_state(connection: RemotingClient) -> str:
     """Return `open` if a request on the connection is answered, `closed` if the broker has closed it.
 
-    Raises RemotingTimeout if there is no response within 10 s.
+    Raises RemotingTimeout if there is neither within 10 s.
     """
+    nobody = {"consumerGroup": "nobody"}
     try:
-        connection.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": "nobody"}, timeout=10)
+        connection.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, nobody, timeout=_CLOSED_SECONDS_MAX)
     except ConnectionError:
         return "closed"
     return "open"
 
 
-def reply_to(connection: RemotingClient, opaque: int, seconds: float = 0.5) -> DecodedResponse | str:
+def reply_to(connection: RemotingClient, opaque: int, seconds: float = _NO_REPLY_SECONDS) -> DecodedResponse | str:
     """Return the response to a request that may have none, else `no answer` or `closed`."""
     try:
         return DecodedResponse.of(connection.collect(opaque, seconds))

@@ -1,4 +1,4 @@
-"""The state of an engine at one instant, as the rules of explanations read it."""
+"""A scene: the state of an engine at one instant, as the rules of explanations read it."""
 
 from functools import cached_property
 

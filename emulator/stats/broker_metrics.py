@@ -7,7 +7,7 @@ from ..kernel.value_class import value
 from .metric import Metrics, counter, gauge
 
 BROKER: Final = "broker"
-"""The name of this group among the metrics of a broker."""
+"""The key of these metrics in `Broker.metrics()`, and a part of their names at `/metrics`."""
 
 
 @value

@@ -8,7 +8,7 @@ from rocketmq_testkit.emulator.stats.metric import Metrics, NodeMetrics, counter
 PROXY_NODE: Final = "proxy"
 """The name of the proxy among the nodes that have metrics."""
 RECEIVE: Final = "receive"
-"""The name of this group of counters among the metrics of a proxy."""
+"""The key of these counters in `MessagingService.metrics()`, and a part of their names at `/metrics`."""
 
 
 @dataclass(slots=True)

@@ -94,7 +94,7 @@ def test_the_other_server_is_stopped_during_a_round(
     servers = [SimpleNamespace(name=name, pids=[waiting.pid]) for name in ("one", "other")]
     rounds: list[str] = []
 
-    def work(server: Any) -> Any:
+    def work(server: SimpleNamespace) -> Any:
         until_stopped(waiting.pid)
         rounds.append(server.name)
         return bench.workloads.Figure(len(rounds), 1.0, 1.0)

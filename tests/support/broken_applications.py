@@ -1,6 +1,6 @@
 """Thirty broken applications, each with one mistake, which its docstring states.
 
-Every application uses unmodified SDKs and the topic and group of its scene.
+Every application uses unmodified SDKs. Its scene is a topic, a group and the clients that it creates.
 """
 
 from collections.abc import Callable

@@ -18,7 +18,10 @@ class Shell:
         self._control = [] if control is None else ["--control", control]
 
     def __call__(self, *words: str, text: bytes = b"") -> tuple[int, bytes, str]:
-        """Run a command with standard input `text`; return exit code, output and errors without the program's name."""
+        """Run a command with standard input `text`; return exit code, standard output and standard error.
+
+        The output is bytes, because some commands print files. The errors are text without the name of the program.
+        """
         self._captured.readouterr()
         self._patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
         code = main([*words, *self._control])

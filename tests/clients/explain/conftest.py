@@ -1,4 +1,7 @@
-"""One emulator without a journal, and SDKs connected to it, for tests that provoke each reason of an explanation."""
+"""One emulator without a journal, and SDKs connected to it, for tests that provoke each reason of an explanation.
+
+The scene of a test is its topic, its group and the clients that it creates.
+"""
 
 from collections.abc import Iterator
 

@@ -22,7 +22,7 @@ def test_a_queue_above_the_in_flight_limit_returns_no_messages(world: World) -> 
 
 
 def test_acks_down_to_the_in_flight_limit_unblock_the_queue(world: World) -> None:
-    """At the limit a queue delivers again; a repeated acknowledgement counts each time."""
+    """At the limit a queue delivers again. As upstream, a repeated acknowledgement lowers the count again."""
     messages = world.popped("A", count=4)
     receipt = world.receipt(messages[0])
     world.ack("A", receipt)
