@@ -22,9 +22,9 @@ def _on_both(t: GrpcContext, *, kind: str = "NORMAL", queues: int = 1) -> str:
 
 def _ends(t: GrpcContext, topic: str) -> list[int]:
     """Return the number of messages in the topic's first queue on the first and the second broker."""
-    asked = {"topic": topic, "queueId": 0}
+    fields = {"topic": topic, "queueId": 0}
     return [
-        int(t.request(RequestCode.GET_MAX_OFFSET, asked, to=each)["offset"]) for each in (t.broker, t.second_broker)
+        int(t.request(RequestCode.GET_MAX_OFFSET, fields, to=each)["offset"]) for each in (t.broker, t.second_broker)
     ]
 
 
@@ -138,6 +138,7 @@ def _timed(t: GrpcContext, topic: str, at_ms: int) -> pb.Message:
 
 
 def _parts_of(handle: str) -> list[str]:
+    """Return the fields of a recall handle: version, topic, broker, delivery time and unique key."""
     return urlsafe_b64decode(handle + "=" * (-len(handle) % 4)).decode().split(" ")
 
 
@@ -146,6 +147,7 @@ def _broker_of(handle: str) -> str:
 
 
 def _of_broker(handle: str, broker: str) -> str:
+    """Return a recall handle with another broker."""
     parts = _parts_of(handle)
     return urlsafe_b64encode(" ".join([*parts[:2], broker, *parts[3:]]).encode()).decode()
 
@@ -176,7 +178,7 @@ def a_producer_receives_transaction_checks_of_all_brokers(t: GrpcContext) -> Non
     topic = _on_both(t, kind="TRANSACTION")
     client = t.new("client")
     stream = t.open(client, t.publishing(topic))
-    stream.command()
+    stream.command()  # the response to the settings
     for number in range(2):
         t.send(t.message(topic, f"m{number}", message_type=pb.TRANSACTION), client=client)
     asked: set[str] = set()

@@ -69,12 +69,12 @@ def test_an_lmq_group_has_one_offset_for_all_queue_ids(world: World) -> None:
     """A group with an LMQ name has one offset for all queue ids, which lists omit; a reset moves only the next read."""
     world.send("T", INNER_MULTI_DISPATCH=A)
     group = "%LMQ%g"
-    world.ask(Done, UpdateConsumerOffset(group, A, 3, 1))
+    world.ask(Done, UpdateConsumerOffset(group, A, queue_id=3, commit_offset=1))
     for queue in (0, 7):
         assert world.ask(OffsetResult, QueryConsumerOffset(group, A, queue)).offset == 1
     table = world.ask(AllOffsetsResult, GetAllConsumerOffset())
     assert (table.offsets, table.light) == ({}, {(group, A): 1})
-    world.engine.execute(world.broker, ResetOffset(group, A, 0, 0, offset=0))
+    world.engine.execute(world.broker, ResetOffset(group, A, timestamp=0, queue_id=0, offset=0))
     assert world.ask(OffsetResult, QueryConsumerOffset(group, A, 0)).offset == 1
     outcome = world.pull(A, 1, group=group).outcome
     assert isinstance(outcome, PullResult)
@@ -85,9 +85,9 @@ def test_a_reset_of_another_group_moves_its_offset_of_one_queue(world: World) ->
     world.topic("U", 4)
     for _ in range(3):
         world.send("U", queue=2)
-    world.engine.execute(world.broker, GetGroup("G"))
-    world.ask(Done, UpdateConsumerOffset("G", "U", 2, 3))
-    world.engine.execute(world.broker, ResetOffset("G", "U", -1, 2, offset=1))
+    world.engine.execute(world.broker, GetGroup("G"))  # creates the group
+    world.ask(Done, UpdateConsumerOffset("G", "U", queue_id=2, commit_offset=3))
+    world.engine.execute(world.broker, ResetOffset("G", "U", timestamp=-1, queue_id=2, offset=1))
     assert world.ask(OffsetResult, QueryConsumerOffset("G", "U", 2)).offset == 1
     assert world.broker.offsets.query("G", "U", 1) == -1
 

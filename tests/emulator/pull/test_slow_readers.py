@@ -238,7 +238,7 @@ def test_a_slave_disables_its_slow_readers_and_its_master_does_not() -> None:
     for _ in range(MANY):
         world.send("T", BODY)
     world.advance(LOOK_MS - 5_000)
-    assert engine.execute(slave, pull_of("G", "T", count=1))
+    assert isinstance(engine.execute(slave, pull_of("G", "T", count=1)), PullResult)
     world.advance(5_000)
     assert not slave.groups.table["G"].consume_enable
     assert is_group_enabled(world)

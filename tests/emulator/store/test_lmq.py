@@ -1,4 +1,7 @@
-"""Light message queues (LMQ): a message is also in the queues that its property INNER_MULTI_DISPATCH names."""
+"""Light message queues (LMQ): a message is also in the queues that its property INNER_MULTI_DISPATCH names.
+
+Names of LMQs begin with `%LMQ%`.
+"""
 
 import pytest
 from engine_world import World, bodies, make_world, refused
@@ -25,6 +28,7 @@ from rocketmq_testkit.emulator.operations.topics import (
     TopicResult,
     TopicsResult,
 )
+from rocketmq_testkit.emulator.topic.topic_table import PERM_READ, PERM_WRITE
 from rocketmq_testkit.remoting.client import batch_body
 
 A, B = "%LMQ%a", "%LMQ%b"
@@ -42,7 +46,7 @@ def send(world: World, names: str, body: bytes = b"m", topic: str = "T", **more:
 
 
 def found(world: World, name: str, offset: int = 0) -> list[tuple[bytes, str | None]]:
-    """Pull; return the body and the LMQ offsets of each message."""
+    """Pull; return the body of each message, and its offsets in the LMQs that it names, separated by commas."""
     outcome = world.pull(name, offset).outcome
     assert isinstance(outcome, PullResult), outcome
     records = [decode(each) for each in outcome.records]
@@ -112,7 +116,10 @@ def test_an_lmq_named_twice_gets_the_message_once_but_counts_it_twice(world: Wor
 def test_a_message_that_names_a_queue_that_is_no_lmq_is_in_no_lmq(
     world: World, names: str, offsets: str | None, ends: tuple[int, int]
 ) -> None:
-    """If a name is not an LMQ, the message is in no LMQ; a name with a slash is only counted."""
+    """If a name is not an LMQ, the message is in no LMQ.
+
+    A name with a slash uses up an offset, but has no queue. The message is in the other queues that it names.
+    """
     send(world, names)
     assert found(world, "T") == [(b"m", offsets)]
     assert (end(world, A), end(world, B)) == ends
@@ -129,7 +136,7 @@ def test_a_delayed_message_enters_its_lmq_at_its_delivery(world: World) -> None:
     send(world, A, b"level", DELAY="1")
     send(world, A, b"time", TIMER_DELAY_SEC="2")
     assert end(world, A) == 0
-    world.advance(5000)
+    world.advance(5000)  # ms: after both deliveries, of level 1 after 1 s and of the timer after 2 s
     assert [body for body, _ in found(world, A)] == [b"level", b"time"]
 
 
@@ -155,14 +162,17 @@ def test_max_message_size_limits_the_whole_record_of_a_message_with_lmqs() -> No
 
 
 def test_an_lmq_needs_no_creation_and_is_not_listed(world: World) -> None:
-    """An LMQ is an unlisted topic of one queue; a send to it has its own offset count."""
+    """An LMQ is an unlisted topic of one queue.
+
+    Messages sent to it count their offsets from 0 for themselves. The queue stores no message whose offset is taken.
+    """
     config = world.ask(TopicResult, GetTopicConfig(A)).config
-    assert (config.read_queue_nums, config.perm) == (1, 6)
+    assert (config.read_queue_nums, config.perm) == (1, PERM_READ | PERM_WRITE)
     assert A not in world.ask(TopicsResult, GetAllTopics()).topics
     send(world, A, b"1")
     send(world, A, b"2")
     assert [world.send(A, body).queue_offset for body in (b"a", b"b", b"c", b"d")] == [0, 1, 2, 3]
-    assert [body for body, _ in found(world, A)] == [b"1", b"2", b"a", b"d"]  # the offsets of the others were taken
+    assert [body for body, _ in found(world, A)] == [b"1", b"2", b"a", b"d"]
     with pytest.raises(EngineError):
         world.send(A, queue=1)
 
@@ -193,7 +203,7 @@ def test_an_unacknowledged_message_of_an_lmq_is_redelivered(world: World) -> Non
     send(world, A, b"2")
     first, second = world.popped(A)
     world.ack(A, world.receipt(second))
-    world.advance(60_000)
+    world.advance(60_000)  # ms: long after the invisible duration of 10 s
     assert bodies(world.popped(A)) == [b"1"]
     assert first.queue_offset == 0
 
@@ -217,7 +227,7 @@ def test_after_a_restart_an_lmq_counts_from_its_end(world: World) -> None:
 
 
 def test_a_slave_has_the_lmqs_of_its_master() -> None:
-    """A slave's LMQs have the same units as its master's."""
+    """A slave's LMQs have as many entries as its master's."""
     configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")]
     for config in configs:
         config.enable_lmq = config.enable_multi_dispatch = True
