@@ -2,6 +2,7 @@
 
 from typing import Unpack
 
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -50,7 +51,7 @@ def a_proxy_send_without_a_slave_gets_slave_persistence_timeout(t: GrpcContext) 
     topic = t.topic(queues=1)
     waiting = t.start_call("SendMessage", sv.SendMessageRequest(messages=[t.message(topic, "waits")]))
     t.wait(4)
-    t.note("sent", waiting(), 50402)
+    t.note("sent", waiting(), pb.SLAVE_PERSISTENCE_TIMEOUT)
     t.note("stored", t.messages_of(topic, t.group())[0].body.decode())
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -102,13 +103,13 @@ def a_busy_page_cache_rejects_sends_through_the_proxy_in_the_store(t: GrpcContex
             under_way = [t.start(*_long(t, busy), to=t.broker) for _ in range(_SENDS)]
             calls = [t.start_call("SendMessage", sv.SendMessageRequest(messages=[t.message(topic)])) for _ in range(8)]
             responses = [call() for call in calls]
-            refused = next((each for each in responses if each.status.code != 20000), refused)
+            refused = next((each for each in responses if each.status.code != pb.OK), refused)
             for each in under_way:
                 t.arrival(each)
             if refused is not None:
                 break
-        t.note("sent", refused, 50001)
-    t.note("connection", t.route(topic).status, 20000)
+        t.note("sent", refused, pb.INTERNAL_SERVER_ERROR)
+    t.note("connection", t.route(topic).status, pb.OK)
 
 
 def _long(t: CaseContext, topic: str) -> tuple[RequestCode, dict[str, object], bytes]:
@@ -145,7 +146,7 @@ def too_few_replicas_refuse_messages_through_the_proxy(t: GrpcContext) -> None:
     """With an acting master a send through the proxy without enough replicas fails and is not stored."""
     topic = t.topic(queues=1)
     with refusing_appends(t, "replicas_not_enough"):
-        t.note("sent", t.send(t.message(topic)), 50001)
+        t.note("sent", t.send(t.message(topic)), pb.INTERNAL_SERVER_ERROR)
         t.note("stored", t.max_offset(topic))
 
 
@@ -167,10 +168,10 @@ def a_log_without_a_new_file_refuses_messages_through_the_proxy(t: GrpcContext) 
     """A send through the proxy fails and is not stored while the log has no space and no next file."""
     topic = t.topic(queues=1)
     with refusing_appends(t, "file_not_created", blocked_log(t)):
-        t.note("sent", t.send(t.message(topic, _LONG[:200_000])), 50001)
+        t.note("sent", t.send(t.message(topic, _LONG[:200_000])), pb.INTERNAL_SERVER_ERROR)
         t.note("stored", t.max_offset(topic))
 
 
 def _note_next(t: GrpcContext, topic: str) -> None:
     t.note("stored", t.max_offset(topic))
-    t.note("sent then", t.send(t.message(topic)).status, 20000)
+    t.note("sent then", t.send(t.message(topic)).status, pb.OK)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
 
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.client import RemotingTimeout
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -90,7 +91,7 @@ def _note_proxy_down(t: GrpcContext, kill: bool) -> None:
             t.note("connection", events if kill else events[-1])
             t.note("new connection", try_connection(t, endpoint))
     t.reconnect()
-    t.note("sent then", t.send(t.message(topic)).status, 20000)
+    t.note("sent then", t.send(t.message(topic)).status, pb.OK)
     t.note("stored", t.max_offset(topic))
 
 

@@ -5,6 +5,7 @@ On the emulator a rule causes the fault; a real broker has the keys in `real`.
 
 from collections.abc import Mapping
 
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
@@ -50,7 +51,7 @@ def a_send_with_a_late_flush_is_not_confirmed_through_the_proxy(t: GrpcContext) 
     """A send through the proxy whose flush is late returns MASTER_PERSISTENCE_TIMEOUT and is stored."""
     topic = t.topic(queues=1)
     with refusing_appends(t, "flush_timeout"):
-        _note_response_after(t, topic, 6, 50401)
+        _note_response_after(t, topic, 6, pb.MASTER_PERSISTENCE_TIMEOUT)
         t.until(lambda: t.max_offset(topic))
         t.note("stored", t.max_offset(topic))
 
@@ -78,5 +79,5 @@ def a_send_without_a_slave_is_not_confirmed_through_the_proxy(t: GrpcContext) ->
     """A send through the proxy without a slave returns SLAVE_PERSISTENCE_TIMEOUT and is stored."""
     topic = t.topic(queues=1)
     with refusing_appends(t, "slave_timeout"):
-        _note_response_after(t, topic, 2, 50402)
+        _note_response_after(t, topic, 2, pb.SLAVE_PERSISTENCE_TIMEOUT)
         t.note("stored", t.max_offset(topic))

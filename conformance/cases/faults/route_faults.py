@@ -3,6 +3,7 @@
 from contextlib import nullcontext
 
 from rocketmq_testkit.emulator.faults.kinds.routes import DEAD
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
@@ -37,8 +38,8 @@ def a_route_that_the_proxy_cannot_find_is_topic_not_found(t: GrpcContext) -> Non
     """A proxy whose name server does not know a topic returns TOPIC_NOT_FOUND for its route and assignment."""
     topic, group = t.topic(queues=1), t.group()
     with t.faulty(_query("hide_route", topic), lambda: hidden_route(t, topic)):
-        t.note("route", t.route(topic), 40402)
-        t.note("assignment", t.assignment(topic, group), 40402)
+        t.note("route", t.route(topic), pb.TOPIC_NOT_FOUND)
+        t.note("assignment", t.assignment(topic, group), pb.TOPIC_NOT_FOUND)
     t.note("stored", t.max_offset(topic))
 
 
@@ -60,10 +61,10 @@ def a_stale_route_has_the_old_number_of_queues(t: RemotingContext) -> None:
 def a_proxy_with_a_stale_route_returns_that_of_a_deleted_topic(t: GrpcContext) -> None:
     """A proxy returns the route of a deleted topic until its cache expires."""
     topic = t.topic(queues=1)
-    t.note("route", t.route(topic), 20000)
+    t.note("route", t.route(topic), pb.OK)
     with t.faulty(_query("stale_route", topic), nullcontext):
         _delete(t, topic)
-        t.note("route after the deletion", t.route(topic), 20000)
+        t.note("route after the deletion", t.route(topic), pb.OK)
 
 
 def _delete(t: CaseContext, topic: str) -> None:
@@ -102,11 +103,11 @@ def without_a_name_server_brokers_serve_those_who_know_them(t: RemotingContext) 
 def without_a_name_server_a_proxy_serves_known_topics(t: GrpcContext) -> None:
     """A proxy has the routes of topics in its cache and serves them while the name server is stopped."""
     topic = t.topic(queues=1)
-    t.note("sent", t.send(t.message(topic)).status, 20000)
-    t.note("route", t.route(topic).status, 20000)
+    t.note("sent", t.send(t.message(topic)).status, pb.OK)
+    t.note("route", t.route(topic).status, pb.OK)
     with t.faulty({"then": "stop_name_server"}, t.deployment.name_server_stopped):
         t.note("new connection", try_connection(t, t.deployment.access.namesrv))
-        t.note("route without a name server", t.route(topic).status, 20000)
-        t.note("sent without a name server", t.send(t.message(topic)).status, 20000)
+        t.note("route without a name server", t.route(topic).status, pb.OK)
+        t.note("sent without a name server", t.send(t.message(topic)).status, pb.OK)
     t.reconnect()
     t.note("stored", t.max_offset(topic))

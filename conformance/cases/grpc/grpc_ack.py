@@ -1,5 +1,6 @@
 """AckMessage of the gRPC proxy."""
 
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ...case import grpc_case
@@ -15,8 +16,8 @@ def each_entry_of_an_acknowledgement_gets_a_status(t: GrpcContext) -> None:
     """Each entry of an acknowledgement gets its own status, with the message id and handle of the request."""
     consumer = consuming(t, 3)
     first, second, third = consumer.receive().handles
-    t.note("one", consumer.ack_entries(("id 1", first)), 20000)
-    t.note("two", consumer.ack_entries(("id 2", second), ("id 3", third)), 20000)
+    t.note("one", consumer.ack_entries(("id 1", first)), pb.OK)
+    t.note("two", consumer.ack_entries(("id 2", second), ("id 3", third)), pb.OK)
 
 
 @grpc_case("AckMessageProcessor.processRequest")
@@ -24,7 +25,7 @@ def only_unacknowledged_messages_are_redelivered(t: GrpcContext) -> None:
     """An acknowledged message is not redelivered after its invisible duration; an unacknowledged one is."""
     consumer = consuming(t, 2)
     handles = consumer.receive(invisible_s=10).handles
-    t.note("acknowledged", consumer.ack(handles[0]).status, 20000)
+    t.note("acknowledged", consumer.ack(handles[0]).status, pb.OK)
     t.wait(11)
     again = consumer.received_within(5)
     t.note("again", attempts(again))
@@ -35,15 +36,15 @@ def a_receipt_handle_can_be_acknowledged_repeatedly(t: GrpcContext) -> None:
     """A handle can be acknowledged twice, also in one request, by any client, and after forwarding its message."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
-    t.note("first", consumer.ack(handle).status, 20000)
-    t.note("again", consumer.ack(handle).status, 20000)
-    t.note("twice at once", consumer.ack(handle, handle).status, 20000)
+    t.note("first", consumer.ack(handle).status, pb.OK)
+    t.note("again", consumer.ack(handle).status, pb.OK)
+    t.note("twice at once", consumer.ack(handle, handle).status, pb.OK)
     other = t.consumer(t.group(), {consumer.topic: "*"})
-    t.note("by another client", consumer.by(other).ack(handle).status, 20000)
-    t.note("by an unknown client", consumer.by(t.new("client")).ack(handle).status, 20000)
-    t.note("without an id", consumer.ack_entries(("", handle)).status, 20000)
-    t.note("given up", consumer.forward(handle), 20000)
-    t.note("after it was given up", consumer.ack(handle).status, 20000)
+    t.note("by another client", consumer.by(other).ack(handle).status, pb.OK)
+    t.note("by an unknown client", consumer.by(t.new("client")).ack(handle).status, pb.OK)
+    t.note("without an id", consumer.ack_entries(("", handle)).status, pb.OK)
+    t.note("given up", consumer.forward(handle), pb.OK)
+    t.note("after it was given up", consumer.ack(handle).status, pb.OK)
 
 
 @grpc_case("AckMessageActivity.ackMessage")
@@ -69,8 +70,8 @@ def an_ack_for_another_or_an_unknown_group_is_accepted(t: GrpcContext) -> None:
     """An acknowledgement for another group than the receiving one, or for an unknown group, is accepted."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
-    t.note("another group", consumer.with_group(t.group()).ack(handle).status, 20000)
-    t.note("unknown group", consumer.with_group(t.new("group")).ack(handle).status, 20000)
+    t.note("another group", consumer.with_group(t.group()).ack(handle).status, pb.OK)
+    t.note("unknown group", consumer.with_group(t.new("group")).ack(handle).status, pb.OK)
 
 
 @grpc_case("ReceiptHandle.decode")
@@ -87,7 +88,7 @@ def an_ack_with_a_malformed_handle_is_an_internal_error(t: GrpcContext) -> None:
         ("queue", forged(handle, queue="1.5")),
         ("offset too large", forged(handle, offset=10**30)),
     ):
-        t.note(what, consumer.ack(wrong), 50001)
+        t.note(what, consumer.ack(wrong), pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("AckMessageProcessor.processRequest")
@@ -114,9 +115,9 @@ def an_ack_with_an_expired_handle_is_rejected(t: GrpcContext) -> None:
     consumer = consuming(t, 1)
     handle = consumer.handle()
     past = t.now_ms() - 100_000
-    t.note("time over", consumer.ack(forged(handle, popped=past)), 40013)
-    t.note("no time", consumer.ack(forged(handle, invisible=0)), 40013)
-    t.note("the true one", consumer.ack(handle).status, 20000)
+    t.note("time over", consumer.ack(forged(handle, popped=past)), pb.INVALID_RECEIPT_HANDLE)
+    t.note("no time", consumer.ack(forged(handle, invisible=0)), pb.INVALID_RECEIPT_HANDLE)
+    t.note("the true one", consumer.ack(handle).status, pb.OK)
 
 
 @grpc_case("AckMessageActivity.ackMessage")
@@ -125,16 +126,16 @@ def entries_with_different_results_return_multiple_results(t: GrpcContext) -> No
     consumer = consuming(t, 1)
     handle = consumer.handle()
     old = forged(handle, popped=t.now_ms() - 100_000)
-    t.note("good and old", consumer.ack(handle, old), 30000)
-    t.note("old and old", consumer.ack(old, old).status, 40013)
-    t.note("old and garbage", consumer.ack(old, "garbage").status, 30000)
+    t.note("good and old", consumer.ack(handle, old), pb.MULTIPLE_RESULTS)
+    t.note("old and old", consumer.ack(old, old).status, pb.INVALID_RECEIPT_HANDLE)
+    t.note("old and garbage", consumer.ack(old, "garbage").status, pb.MULTIPLE_RESULTS)
 
 
 @grpc_case("AckMessageActivity.ackMessage")
 def an_ack_without_entries_is_an_internal_error(t: GrpcContext) -> None:
     """An acknowledgement without entries is INTERNAL_SERVER_ERROR."""
     consumer = consuming(t)
-    t.note("nothing", consumer.ack(), 50001)
+    t.note("nothing", consumer.ack(), pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("GrpcValidator.validateTopicAndConsumerGroup")
@@ -146,12 +147,12 @@ def an_ack_with_an_illegal_topic_or_group_is_rejected(t: GrpcContext) -> None:
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for what, name in BAD_TOPICS.items():
-        t.note(f"topic {what}", consumer.at(name).ack(handle), 40002)
+        t.note(f"topic {what}", consumer.at(name).ack(handle), pb.ILLEGAL_TOPIC)
     for what, name in BAD_GROUPS.items():
-        t.note(f"group {what}", consumer.with_group(name).ack(handle), 40003)
-    t.note("both", consumer.at("a b").with_group("a b").ack(), 40002)
-    t.note("nothing", t.call("AckMessage", sv.AckMessageRequest(), client=consumer.client), 40002)
-    t.note("no client id", t.ack("a b", "a b", client=None), 40017)
+        t.note(f"group {what}", consumer.with_group(name).ack(handle), pb.ILLEGAL_CONSUMER_GROUP)
+    t.note("both", consumer.at("a b").with_group("a b").ack(), pb.ILLEGAL_TOPIC)
+    t.note("nothing", t.call("AckMessage", sv.AckMessageRequest(), client=consumer.client), pb.ILLEGAL_TOPIC)
+    t.note("no client id", t.ack("a b", "a b", client=None), pb.CLIENT_ID_REQUIRED)
 
 
 @grpc_case("AckMessageActivity.ackMessage")
@@ -165,6 +166,6 @@ def a_redelivered_message_is_acknowledged_only_with_its_new_handle(t: GrpcContex
     t.wait(11)
     again = consumer.received_within(5)
     t.note("again", again)
-    t.note("by the new handle", consumer.ack(again.handles[0]), 20000)
+    t.note("by the new handle", consumer.ack(again.handles[0]), pb.OK)
     old = consumer.ack(first.system_properties.receipt_handle)
-    t.note("by the old handle", old, 40013)
+    t.note("by the old handle", old, pb.INVALID_RECEIPT_HANDLE)

@@ -27,12 +27,12 @@ def ending_a_transaction_on_a_slave_returns_ok_without_effect(t: GrpcContext) ->
     topic = consumer.topic
     ended, kept = (t.send(t.message(topic, each, message_type=pb.TRANSACTION)).entries[0] for each in ("ended", "kept"))
     _become(t, "brokerRole=SLAVE")
-    t.note("ended", t.end_transaction(topic, ended.transaction_id), 20000)
+    t.note("ended", t.end_transaction(topic, ended.transaction_id), pb.OK)
     t.wait(_ENDED_SECONDS)
     _become(t, "brokerRole=ASYNC_MASTER")
-    t.note("received", consumer.receive_nothing(), 40401)
-    t.note("ended again", t.end_transaction(topic, ended.transaction_id), 50001)
-    t.note("the other ended", t.end_transaction(topic, kept.transaction_id), 20000)
+    t.note("received", consumer.receive_nothing(), pb.MESSAGE_NOT_FOUND)
+    t.note("ended again", t.end_transaction(topic, ended.transaction_id), pb.INTERNAL_SERVER_ERROR)
+    t.note("the other ended", t.end_transaction(topic, kept.transaction_id), pb.OK)
     t.note("received then", consumer.receive().bodies)
 
 
@@ -54,7 +54,7 @@ def a_slave_rejects_sends_and_forwards_as_internal_server_error(t: GrpcContext) 
         t.note(pb.MessageType.Name(kind), [sent.status.code, _DISKS.sub("[disks]", sent.status.message)])
     t.note("given up", consumer.forward(handle))
     _become(t, "brokerRole=ASYNC_MASTER")
-    t.note("given up at a master", consumer.forward(handle), 20000)
+    t.note("given up at a master", consumer.forward(handle), pb.OK)
 
 
 @grpc_case("SendMessageProcessor.sendMessage", tidy=True)
@@ -65,8 +65,8 @@ def a_broker_without_write_permission_accepts_half_messages(t: GrpcContext) -> N
     before = t.send(t.message(topic, "before", message_type=pb.TRANSACTION)).entries[0]
     _become(t, "brokerPermission=4")
     sent = t.send(t.message(topic, "after", message_type=pb.TRANSACTION))
-    t.note("sent", sent.status, 20000)
+    t.note("sent", sent.status, pb.OK)
     for entry in (before, sent.entries[0]):
-        t.note("ended", t.end_transaction(topic, entry.transaction_id), 20000)
+        t.note("ended", t.end_transaction(topic, entry.transaction_id), pb.OK)
     t.note("received", sorted(consumer.received_within(_ENDED_SECONDS).bodies))
     _become(t, "brokerPermission=6")

@@ -49,7 +49,7 @@ def a_route_has_the_queues_of_all_brokers(t: GrpcContext) -> None:
     t.note("queues", [[each.broker.name, each.id, each.broker.id] for each in queues])
     t.note("of the proxy", all(each.broker.endpoints == t.endpoints() for each in queues))
     only = t.topic(kind="NORMAL", queues=1, to=t.second_broker)
-    t.note("on the second only", t.route(only), 20000)
+    t.note("on the second only", t.route(only), pb.OK)
 
 
 @grpc_case("ClusterTopicRouteService.getTopicRouteForProxy", settings=CLUSTER)
@@ -99,9 +99,9 @@ def acks_changes_and_forwards_go_to_the_broker_of_the_handle(t: GrpcContext) -> 
     """Messages of the second broker are acknowledged, changed and forwarded to the dead letter queue on that broker."""
     consumer = _reading(t, 3)
     [one, two, three] = consumer.receive(broker=OTHER).handles
-    t.note("acknowledged", consumer.ack(one), 20000)
-    t.note("changed", consumer.change(two, 20).status, 20000)
-    t.note("forwarded", consumer.forward(three), 20000)
+    t.note("acknowledged", consumer.ack(one), pb.OK)
+    t.note("changed", consumer.change(two, 20).status, pb.OK)
+    t.note("forwarded", consumer.forward(three), pb.OK)
     dead = f"%DLQ%{consumer.group}"
     t.until(lambda: _ends(t, dead) != [0, 0], 10)
     t.note("dead letters", _ends(t, dead))
@@ -128,8 +128,8 @@ def a_recall_is_sent_to_the_broker_in_its_handle(t: GrpcContext) -> None:
     sends = [t.send(_timed(t, topic, at)) for _ in range(2)]
     handles = sorted((each.entries[0].recall_handle for each in sends), key=_broker_of)
     t.note("brokers", [_broker_of(each) for each in handles])
-    t.note("first", t.recall(topic, handles[0]).status, 20000)
-    t.note("second", t.recall(topic, handles[1]).status, 20000)
+    t.note("first", t.recall(topic, handles[0]).status, pb.OK)
+    t.note("second", t.recall(topic, handles[1]).status, pb.OK)
     t.note("unknown broker", t.recall(topic, _of_broker(handles[0], "elsewhere")))
 
 
@@ -167,7 +167,7 @@ def each_transaction_ends_on_the_broker_of_its_half_message(t: GrpcContext) -> N
             message_id=entry.message_id,
             client=client,
         )
-        t.note(f"ended {number}", end, 20000)
+        t.note(f"ended {number}", end, pb.OK)
     t.until(lambda: sum(_ends(t, topic)) == 2, 10)
     t.note("stored", _ends(t, topic))
 
@@ -204,12 +204,12 @@ def sends_and_receives_use_the_other_broker_while_one_is_stopped(t: GrpcContext)
         return sorted({each.broker.name for each in t.route(consumer.topic).message_queues})
 
     with t.stopped():
-        t.note("acknowledged", consumer.ack(handle), 40013)
+        t.note("acknowledged", consumer.ack(handle), pb.INVALID_RECEIPT_HANDLE)
         t.until(lambda: brokers() == [OTHER], 60)  # the proxy caches a route for 20 s
         t.note("route then", brokers())
         t.note("received", consumer.receive().bodies)
         t.note("sent then", [each.status.code for each in t.sent(consumer.topic, 4)])
     t.until(lambda: consumer.ack(handle).status.code == pb.OK, 90)
     t.until(lambda: len(brokers()) > 1, 60)
-    t.note("acknowledged in the end", consumer.ack(handle), 20000)
+    t.note("acknowledged in the end", consumer.ack(handle), pb.OK)
     t.note("received in the end", consumer.receive().bodies)

@@ -1,6 +1,7 @@
 """ForwardMessageToDeadLetterQueue of the gRPC proxy, and messages that reach the dead letter queue automatically."""
 
 from rocketmq_testkit.emulator.message.names import dlq_topic, pop_retry_topic
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 from rocketmq_testkit.remoting.client import ReceivedMessage
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -16,10 +17,10 @@ def a_forwarded_message_is_stored_in_the_dlq_and_not_redelivered(t: GrpcContext)
     """A forwarded message is stored in its group's dead letter queue and is not redelivered."""
     consumer = _with_a_message(t)
     handle = consumer.handle(invisible_s=10)
-    t.note("forwarded", consumer.forward(handle), 20000)
+    t.note("forwarded", consumer.forward(handle), pb.OK)
     t.note("dead letters", _dead_letters(consumer))
     t.wait(11)
-    t.note("again", consumer.receive_nothing(), 40401)
+    t.note("again", consumer.receive_nothing(), pb.MESSAGE_NOT_FOUND)
 
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
@@ -27,8 +28,8 @@ def a_dlq_message_is_received_with_its_origin_in_properties(t: GrpcContext) -> N
     """A dead letter is received from its topic like any message, and its properties name its origin."""
     consumer = _with_a_message(t)
     handle = consumer.handle()
-    t.note("forwarded", consumer.forward(handle), 20000)
-    t.note("received", _reader_of_dead_letters(consumer).receive(), 20000)
+    t.note("forwarded", consumer.forward(handle), pb.OK)
+    t.note("received", _reader_of_dead_letters(consumer).receive(), pb.OK)
 
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
@@ -38,30 +39,30 @@ def a_forwarded_redelivered_message_names_the_retry_topic_as_origin(t: GrpcConte
     consumer.change(consumer.handle(), 1)
     again = consumer.received_at_last(12)
     t.note("again", attempts(again))
-    t.note("forwarded", consumer.forward(again.handles[0], attempts=2), 20000)
+    t.note("forwarded", consumer.forward(again.handles[0], attempts=2), pb.OK)
     t.note("dead letters", _dead_letters(consumer))
-    t.note("received", _reader_of_dead_letters(consumer).receive(), 20000)
+    t.note("received", _reader_of_dead_letters(consumer).receive(), pb.OK)
 
 
 @grpc_case("ForwardMessageToDLQActivity.forwardMessageToDeadLetterQueue")
 def a_forwarded_dlq_message_goes_to_the_dlq_of_the_reading_group(t: GrpcContext) -> None:
     """A dead letter forwarded by its reader goes to the dead letter queue of the reader's group."""
     consumer = _with_a_message(t)
-    t.note("forwarded", consumer.forward(consumer.handle()), 20000)
+    t.note("forwarded", consumer.forward(consumer.handle()), pb.OK)
     reader = _reader_of_dead_letters(consumer)
-    t.note("forwarded again", reader.forward(reader.handle(), attempts=2), 20000)
+    t.note("forwarded again", reader.forward(reader.handle(), attempts=2), pb.OK)
     t.note("dead letters of the reader", _dead_letters(reader))
     t.note("dead letters of the consumer", len(_dead_letters(consumer)))
-    t.note("left to the reader", reader.receive_nothing(), 40401)
+    t.note("left to the reader", reader.receive_nothing(), pb.MESSAGE_NOT_FOUND)
 
 
 @grpc_case("ChangeInvisibleTimeProcessor.processRequest")
 def a_failed_dlq_message_is_redelivered_under_the_dlq_topic(t: GrpcContext) -> None:
     """A dead letter that its reader fails is redelivered under the dead letter queue's name, with one more attempt."""
     consumer = _with_a_message(t)
-    t.note("forwarded", consumer.forward(consumer.handle()), 20000)
+    t.note("forwarded", consumer.forward(consumer.handle()), pb.OK)
     reader = _reader_of_dead_letters(consumer)
-    t.note("failed", reader.change(reader.handle(), 1).status, 20000)
+    t.note("failed", reader.change(reader.handle(), 1).status, pb.OK)
     t.note("again", reader.received_at_last())
 
 
@@ -73,8 +74,8 @@ def forwarding_in_a_group_without_retry_queues_drops_the_message(t: GrpcContext)
     """
     consumer = consuming(t, 2, retryQueueNums=0)
     first, second = consumer.receive().handles
-    t.note("forwarded", consumer.forward(first), 20000)
-    t.note("failed", consumer.change(second, 1).status, 20000)
+    t.note("forwarded", consumer.forward(first), pb.OK)
+    t.note("failed", consumer.change(second, 1).status, pb.OK)
     t.note("again", attempts(consumer.received_at_last()))
     t.note("its dead letter queue", t.request(RequestCode.GET_TOPIC_CONFIG, {"topic": dlq_topic(consumer.group)}), 17)
 
@@ -85,7 +86,7 @@ def forwarding_a_message_twice_stores_two_dlq_messages(t: GrpcContext) -> None:
     consumer = _with_a_message(t)
     handle = consumer.handle()
     for what in ("first", "second"):
-        t.note(what, consumer.forward(handle), 20000)
+        t.note(what, consumer.forward(handle), pb.OK)
     t.note("dead letters", len(_dead_letters(consumer)))
 
 
@@ -95,14 +96,14 @@ def forwarding_accepts_expired_handles_and_unknown_topics_or_groups(t: GrpcConte
     consumer = _with_a_message(t)
     handle = consumer.handle()
     expired = forged(handle, popped=t.now_ms() - 100_000)
-    t.note("expired handle", consumer.forward(expired), 20000)
-    t.note("unknown broker", consumer.forward(forged(handle, broker="nobody")), 20000)
-    t.note("unknown topic", consumer.at(t.new()).forward(handle), 20000)
+    t.note("expired handle", consumer.forward(expired), pb.OK)
+    t.note("unknown broker", consumer.forward(forged(handle, broker="nobody")), pb.OK)
+    t.note("unknown topic", consumer.at(t.new()).forward(handle), pb.OK)
     unknown = t.new("group")
-    t.note("unknown group", consumer.with_group(unknown).forward(handle), 20000)
+    t.note("unknown group", consumer.with_group(unknown).forward(handle), pb.OK)
     t.note("made", unknown in t.request(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG).json["subscriptionGroupTable"])
-    t.note("no attempts", consumer.forward(handle, attempts=0, most=0), 20000)
-    t.note("no message id", consumer.forward(handle, message_id=""), 20000)
+    t.note("no attempts", consumer.forward(handle, attempts=0, most=0), pb.OK)
+    t.note("no message id", consumer.forward(handle, message_id=""), pb.OK)
 
 
 @grpc_case("ReceiptHandle.decode")
@@ -111,10 +112,14 @@ def forwarding_with_a_malformed_handle_is_rejected(t: GrpcContext) -> None:
     consumer = _with_a_message(t)
     handle = consumer.handle()
     for text in ("", "garbage"):
-        t.note(repr(text), consumer.forward(text), 50001)
-    t.note("8 fields", consumer.forward(handle.rpartition(" ")[0]), 40013)
-    t.note("no message there", consumer.forward(forged(handle, log=7 << 50)), 50001)
-    t.note("inside a message", consumer.forward(forged(handle, log=int(handle.split(" ")[-1]) + 4)), 50001)
+        t.note(repr(text), consumer.forward(text), pb.INTERNAL_SERVER_ERROR)
+    t.note("8 fields", consumer.forward(handle.rpartition(" ")[0]), pb.INVALID_RECEIPT_HANDLE)
+    t.note("no message there", consumer.forward(forged(handle, log=7 << 50)), pb.INTERNAL_SERVER_ERROR)
+    t.note(
+        "inside a message",
+        consumer.forward(forged(handle, log=int(handle.split(" ")[-1]) + 4)),
+        pb.INTERNAL_SERVER_ERROR,
+    )
 
 
 @grpc_case("ReceiptHandleGroupKey.getChannelId")
@@ -131,12 +136,12 @@ def forwarding_with_an_illegal_topic_or_group_is_rejected(t: GrpcContext) -> Non
     consumer = _with_a_message(t)
     handle = consumer.handle()
     for what, name in BAD_TOPICS.items():
-        t.note(f"topic {what}", consumer.at(name).forward(handle), 40002)
+        t.note(f"topic {what}", consumer.at(name).forward(handle), pb.ILLEGAL_TOPIC)
     for what, name in BAD_GROUPS.items():
-        t.note(f"group {what}", consumer.with_group(name).forward(handle), 40003)
+        t.note(f"group {what}", consumer.with_group(name).forward(handle), pb.ILLEGAL_CONSUMER_GROUP)
     empty = sv.ForwardMessageToDeadLetterQueueRequest()
-    t.note("nothing", t.call("ForwardMessageToDeadLetterQueue", empty, client=consumer.client), 40002)
-    t.note("no client id", t.forward("a b", "a b", handle, client=None), 40017)
+    t.note("nothing", t.call("ForwardMessageToDeadLetterQueue", empty, client=consumer.client), pb.ILLEGAL_TOPIC)
+    t.note("no client id", t.forward("a b", "a b", handle, client=None), pb.CLIENT_ID_REQUIRED)
 
 
 @grpc_case("PopReviveService.reviveRetry")
@@ -161,13 +166,13 @@ def with_retry_max_times_0_an_unacknowledged_message_goes_to_the_dlq(t: GrpcCont
     t.require(t.until(lambda: t.max_offset(retry), step=0.5), "the message was not redelivered")
     t.note("again", consumer.received_within(6.2, await_s=6, deadline=12))
     t.note("dead letters", t.until(lambda: _dead_letters(consumer), 5))
-    t.note("received", _reader_of_dead_letters(consumer).receive(), 20000)
+    t.note("received", _reader_of_dead_letters(consumer).receive(), pb.OK)
 
 
 def _with_a_message(t: GrpcContext) -> GrpcConsumer:
     """Create a consumer whose topic has one message."""
     consumer = consuming(t)
-    t.note("sent", t.send(consumer.message("m0", tag="A", keys=["k"], properties={"a": "1"})).status, 20000)
+    t.note("sent", t.send(consumer.message("m0", tag="A", keys=["k"], properties={"a": "1"})).status, pb.OK)
     return consumer
 
 

@@ -16,7 +16,7 @@ from ...helpers.consumer import attempts, consuming_in_order
 def an_ordered_group_receives_messages_in_sending_order(t: GrpcContext) -> None:
     """An ordered group receives the messages of a message group in the order of sending, with all their fields."""
     consumer = consuming_in_order(t, 3)
-    t.note("received", consumer.receive(), 20000)
+    t.note("received", consumer.receive(), pb.OK)
 
 
 @grpc_case("ConsumerOrderInfoManager.checkBlock")
@@ -29,8 +29,8 @@ def messages_in_flight_block_their_queue_for_an_ordered_group(t: GrpcContext) ->
         consumer.start_receive(attempt_id="other"),
     ]
     t.wait(5.2)
-    t.note("without attempt", pending[0](), 40401)
-    t.note("other attempt", pending[1](), 40401)
+    t.note("without attempt", pending[0](), pb.MESSAGE_NOT_FOUND)
+    t.note("other attempt", pending[1](), pb.MESSAGE_NOT_FOUND)
 
 
 @grpc_case("ConsumerOrderInfoManager.checkBlock")
@@ -53,7 +53,7 @@ def an_ordered_queue_unblocks_when_all_messages_are_acknowledged(t: GrpcContext)
     first = consumer.receive(max_messages=2)
     t.note("first", first.bodies)
     for number, handle in enumerate(first.handles):
-        t.note(f"acknowledged {number}", consumer.ack(handle).status, 20000)
+        t.note(f"acknowledged {number}", consumer.ack(handle).status, pb.OK)
     t.note("next", _shown(consumer.receive(max_messages=2)))
 
 
@@ -62,8 +62,8 @@ def one_unacknowledged_message_keeps_an_ordered_queue_blocked(t: GrpcContext) ->
     """While one of the messages in flight is unacknowledged, the queue stays blocked."""
     consumer = consuming_in_order(t, 4)
     first = consumer.receive(max_messages=2)
-    t.note("acknowledged the second", consumer.ack(first.handles[1]).status, 20000)
-    t.note("then", consumer.receive_nothing(), 40401)
+    t.note("acknowledged the second", consumer.ack(first.handles[1]).status, pb.OK)
+    t.note("then", consumer.receive_nothing(), pb.MESSAGE_NOT_FOUND)
 
 
 @grpc_case("PopLongPollingService.notifyMessageArriving")
@@ -74,7 +74,7 @@ def an_acknowledgement_wakes_up_a_receive_held_on_a_blocked_queue(t: GrpcContext
     pending = consumer.start_receive()
     t.wait(0.5)
     watch = t.stopwatch()
-    t.note("acknowledged", consumer.ack(first.handles[0]).status, 20000)
+    t.note("acknowledged", consumer.ack(first.handles[0]).status, pb.OK)
     t.wait(1.5)
     t.note("received", pending().bodies)
     t.note("after", watch.between(0, 3))
@@ -107,7 +107,7 @@ def an_ordered_invisible_duration_change_keeps_the_pop_time(t: GrpcContext) -> N
     handle = consumer.handle()
     t.wait(1)
     response = consumer.change(handle, 5)
-    t.note("status", response.status, 20000)
+    t.note("status", response.status, pb.OK)
     before, after = handle_fields(handle), handle_fields(response.receipt_handle)
     t.note("same pop time", after["popped"] == before["popped"])
     t.note("invisible from the pop", "6 to 8 s" if 6000 <= int(after["invisible"]) <= 8000 else after["invisible"])
@@ -119,8 +119,8 @@ def a_shortened_invisible_duration_redelivers_ordered_messages_early(t: GrpcCont
     """All messages in flight are redelivered when the duration of the unacknowledged one ends."""
     consumer = consuming_in_order(t, 2)
     first = consumer.receive()
-    t.note("acknowledged", consumer.ack(first.handles[0]).status, 20000)
-    t.note("changed", consumer.change(first.handles[1], 2).status, 20000)
+    t.note("acknowledged", consumer.ack(first.handles[0]).status, pb.OK)
+    t.note("changed", consumer.change(first.handles[1], 2).status, pb.OK)
     watch = t.stopwatch()
     t.note("again", _shown(consumer.received_within(3, await_s=6)))
     t.note("after", watch.between(1.5, 4.5))
@@ -133,8 +133,8 @@ def a_changed_message_is_redelivered_with_later_acknowledged_ones(t: GrpcContext
     received = consumer.receive()
     for _ in range(2):
         first, second = received.handles
-        t.note("acknowledged", consumer.ack(second).status, 20000)
-        t.note("changed", consumer.change(first, 2).status, 20000)
+        t.note("acknowledged", consumer.ack(second).status, pb.OK)
+        t.note("changed", consumer.change(first, 2).status, pb.OK)
         watch = t.stopwatch()
         received = consumer.received_within(3, await_s=6)
         t.note("again", _shown(received))
@@ -148,10 +148,10 @@ def an_ack_with_a_handle_of_an_earlier_delivery_has_no_effect(t: GrpcContext) ->
     first = consumer.receive(attempt_id="a", max_messages=1)
     again = consumer.receive(attempt_id="a", max_messages=1)
     t.note("again", again.bodies)
-    t.note("stale", consumer.ack(first.handles[0]), 20000)
+    t.note("stale", consumer.ack(first.handles[0]), pb.OK)
     not_out = forged(again.handles[0], offset=1, log=0)
     t.note("not out", consumer.ack(not_out).entries[0].status)
-    t.note("true", consumer.ack(again.handles[0]).status, 20000)
+    t.note("true", consumer.ack(again.handles[0]).status, pb.OK)
     t.note("true, again", consumer.ack(again.handles[0]).status)
 
 
@@ -185,7 +185,7 @@ def an_unacknowledged_message_blocks_other_message_groups_of_its_queue(t: GrpcCo
     first = consumer.receive(invisible_s=10, max_messages=4)
     t.note("first", _shown(first))
     for number in (0, 2, 3):
-        t.note(f"acknowledged {number}", consumer.ack(first.handles[number]).status, 20000)
+        t.note(f"acknowledged {number}", consumer.ack(first.handles[number]).status, pb.OK)
     t.note("again", _shown(consumer.received_within(11, max_messages=4, await_s=12, deadline=15)))
     t.note("after", watch.between(9, 13))
 

@@ -51,7 +51,7 @@ def a_receive_by_a_tag_without_messages_returns_not_found(t: GrpcContext) -> Non
     pending = [consumer.with_group(t.group()).start_receive(expression=expression) for expression in ("B", "  ", "a")]
     t.wait(5.2)
     for what, each in zip(("another tag", "blanks", "another case"), pending, strict=True):
-        t.note(what, each(), 40401)
+        t.note(what, each(), pb.MESSAGE_NOT_FOUND)
 
 
 @grpc_case("PopMessageResultFilterImpl.filterMessage")
@@ -60,7 +60,7 @@ def a_message_whose_tag_only_shares_the_hash_is_acknowledged(t: GrpcContext) -> 
     consumer = consuming(t)
     t.send(consumer.message("wrong", tag="BB"))
     response = consumer.receive_nothing(expression="Aa")
-    t.note("answer", response, 40401)
+    t.note("answer", response, pb.MESSAGE_NOT_FOUND)
     t.send(consumer.message("right", tag="Aa"))
     t.note("right", consumer.receive(expression="Aa").bodies)
 
@@ -69,8 +69,8 @@ def a_message_whose_tag_only_shares_the_hash_is_acknowledged(t: GrpcContext) -> 
 def a_tag_expression_of_bars_or_an_empty_sql_is_rejected(t: GrpcContext) -> None:
     """A tag expression of bars and an empty SQL expression are ILLEGAL_FILTER_EXPRESSION."""
     consumer = consuming(t, queues=4)
-    t.note("TAG ||", consumer.receive(expression="||"), 40010)
-    t.note("SQL, empty", consumer.receive(expression="", filter_type=pb.SQL), 40010)
+    t.note("TAG ||", consumer.receive(expression="||"), pb.ILLEGAL_FILTER_EXPRESSION)
+    t.note("SQL, empty", consumer.receive(expression="", filter_type=pb.SQL), pb.ILLEGAL_FILTER_EXPRESSION)
 
 
 @grpc_case("PopMessageProcessor.processRequest")
@@ -79,7 +79,7 @@ def an_unparsable_sql_expression_is_an_internal_error(t: GrpcContext) -> None:
     consumer = consuming(t, queues=4)
     for expression in (" ", "a >", "*", "a > 'x'", "a between 5 and 1", "a = 0.0"):
         response = consumer.receive(expression=expression, filter_type=pb.SQL)
-        t.note(repr(expression), response, 50001)
+        t.note(repr(expression), response, pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("SelectorParser.parse")
@@ -111,7 +111,7 @@ def an_sql_expression_with_like_is_accepted_but_never_matches(t: GrpcContext) ->
     """An SQL expression with LIKE is accepted and matches nothing."""
     consumer = consuming(t)
     t.send(consumer.message(properties={"a": "xy"}))
-    t.note("LIKE", consumer.receive_nothing(expression="a LIKE 'x%'", filter_type=pb.SQL), 40401)
+    t.note("LIKE", consumer.receive_nothing(expression="a LIKE 'x%'", filter_type=pb.SQL), pb.MESSAGE_NOT_FOUND)
 
 
 @grpc_case("PopMessageProcessor.popMsgFromQueue")
@@ -121,7 +121,7 @@ def a_message_skipped_by_a_filter_is_not_received_later(t: GrpcContext) -> None:
     t.send(consumer.message("a", tag="A"))
     t.send(consumer.message("b", tag="B"))
     t.note("by tag", consumer.receive(expression="B").bodies)
-    t.note("without", consumer.receive_nothing(), 40401)
+    t.note("without", consumer.receive_nothing(), pb.MESSAGE_NOT_FOUND)
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
@@ -150,7 +150,7 @@ def an_ordered_group_receives_only_matching_messages(t: GrpcContext) -> None:
             received = consumer.receive(**by)
             t.note(expression, received.bodies)
             consumer.ack(received.handles[0])
-        t.note("in the end", consumer.receive_nothing(**by), 40401)
+        t.note("in the end", consumer.receive_nothing(**by), pb.MESSAGE_NOT_FOUND)
 
 
 @grpc_case("PopMessageResultFilterImpl.filterMessage")
@@ -165,7 +165,7 @@ def a_tag_of_equal_hash_does_not_block_an_ordered_group(t: GrpcContext) -> None:
         received += response.bodies
         consumer.ack(*response.handles)
     t.note("received", received)
-    t.note("in the end", consumer.receive_nothing(expression="Aa"), 40401)
+    t.note("in the end", consumer.receive_nothing(expression="Aa"), pb.MESSAGE_NOT_FOUND)
 
 
 @grpc_case("PopMessageProcessor.popMsgFromTopic")
@@ -180,7 +180,7 @@ def a_redelivered_message_skipped_by_a_filter_is_lost_to_the_group(t: GrpcContex
     t.note("all", sorted(bodies))
     t.wait(12)
     t.note("again by B", t.until(lambda: consumer.received_within(5.2, expression="B").bodies))
-    t.note("by A", consumer.receive_nothing(expression="A"), 40401)
+    t.note("by A", consumer.receive_nothing(expression="A"), pb.MESSAGE_NOT_FOUND)
 
 
 @grpc_case("ConsumerFilterManager.register")

@@ -19,21 +19,23 @@ def heartbeat_and_termination_without_settings_are_rejected(t: GrpcContext) -> N
     The latter requires a language.
     """
     client, group = t.new("client"), t.group()
-    t.note("heartbeat", t.heartbeat(client, group), 40015)
-    t.note("heartbeat in an unknown language", t.heartbeat(client, group, x_mq_language="XX"), 40015)
-    t.note("heartbeat of a bad group", t.heartbeat(client, "a b"), 40015)
-    t.note("farewell", t.leave(client, group), 40015)
-    t.note("farewell in an unknown language", t.leave(client, group, x_mq_language="XX"), 50001)
-    t.note("farewell of a bad group", t.leave(client, "a b"), 40015)
+    t.note("heartbeat", t.heartbeat(client, group), pb.UNRECOGNIZED_CLIENT_TYPE)
+    t.note(
+        "heartbeat in an unknown language", t.heartbeat(client, group, x_mq_language="XX"), pb.UNRECOGNIZED_CLIENT_TYPE
+    )
+    t.note("heartbeat of a bad group", t.heartbeat(client, "a b"), pb.UNRECOGNIZED_CLIENT_TYPE)
+    t.note("farewell", t.leave(client, group), pb.UNRECOGNIZED_CLIENT_TYPE)
+    t.note("farewell in an unknown language", t.leave(client, group, x_mq_language="XX"), pb.INTERNAL_SERVER_ERROR)
+    t.note("farewell of a bad group", t.leave(client, "a b"), pb.UNRECOGNIZED_CLIENT_TYPE)
 
 
 @grpc_case("ClientActivity.heartbeat")
 def a_producers_heartbeat_is_accepted_with_any_type_and_group(t: GrpcContext) -> None:
     """A producer's heartbeat is accepted with any client type and group in the request."""
     client = t.producer(t.topic(kind="NORMAL"))
-    t.note("as it is", t.heartbeat(client, kind=pb.PRODUCER), 20000)
-    t.note("as a consumer", t.heartbeat(client, "a b", kind=pb.PUSH_CONSUMER), 20000)
-    t.note("of no type", t.heartbeat(client, "", kind=0), 20000)
+    t.note("as it is", t.heartbeat(client, kind=pb.PRODUCER), pb.OK)
+    t.note("as a consumer", t.heartbeat(client, "a b", kind=pb.PUSH_CONSUMER), pb.OK)
+    t.note("of no type", t.heartbeat(client, "", kind=0), pb.OK)
 
 
 @grpc_case("ClientActivity.heartbeat")
@@ -41,11 +43,11 @@ def a_consumers_heartbeat_requires_a_legal_group(t: GrpcContext) -> None:
     """A consumer's heartbeat is rejected if its group is missing or illegal."""
     group = t.group()
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"})
-    t.note("its group", t.heartbeat(client, group), 20000)
-    t.note("as a producer", t.heartbeat(client, group, kind=pb.PRODUCER), 20000)
-    t.note("no group", t.heartbeat(client), 40003)
+    t.note("its group", t.heartbeat(client, group), pb.OK)
+    t.note("as a producer", t.heartbeat(client, group, kind=pb.PRODUCER), pb.OK)
+    t.note("no group", t.heartbeat(client), pb.ILLEGAL_CONSUMER_GROUP)
     for what, name in BAD_GROUPS.items():
-        t.note(what, t.heartbeat(client, name), 40003)
+        t.note(what, t.heartbeat(client, name), pb.ILLEGAL_CONSUMER_GROUP)
 
 
 @grpc_case("ClientActivity.registerConsumer")
@@ -54,7 +56,7 @@ def a_heartbeat_for_another_group_makes_a_client_a_member_of_both(t: GrpcContext
     group, other = t.group(), t.group()
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"})
     t.note("members before", [_members(t, group), _members(t, other)])
-    t.note("heartbeat", t.heartbeat(client, other), 20000)
+    t.note("heartbeat", t.heartbeat(client, other), pb.OK)
     t.note("members after", [_members(t, group), _members(t, other)])
 
 
@@ -73,10 +75,18 @@ def a_known_clients_heartbeat_requires_a_valid_language(t: GrpcContext) -> None:
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"})
     producer = t.producer(t.topic(kind="NORMAL"))
     for language in (None, "XX"):
-        t.note(f"heartbeat of a consumer, {language}", t.heartbeat(client, group, x_mq_language=language), 50001)
-        t.note(f"heartbeat of a producer, {language}", t.heartbeat(producer, x_mq_language=language), 50001)
-        t.note(f"farewell, {language}", t.leave(client, group, x_mq_language=language), 50001)
-    t.note("heartbeat in OTHER", t.heartbeat(client, group, x_mq_language="OTHER"), 20000)
+        t.note(
+            f"heartbeat of a consumer, {language}",
+            t.heartbeat(client, group, x_mq_language=language),
+            pb.INTERNAL_SERVER_ERROR,
+        )
+        t.note(
+            f"heartbeat of a producer, {language}",
+            t.heartbeat(producer, x_mq_language=language),
+            pb.INTERNAL_SERVER_ERROR,
+        )
+        t.note(f"farewell, {language}", t.leave(client, group, x_mq_language=language), pb.INTERNAL_SERVER_ERROR)
+    t.note("heartbeat in OTHER", t.heartbeat(client, group, x_mq_language="OTHER"), pb.OK)
 
 
 @grpc_case("ClientActivity.notifyClientTermination")
@@ -85,10 +95,10 @@ def a_terminated_client_loses_its_membership_and_settings(t: GrpcContext) -> Non
     group = t.group()
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"})
     t.note("members before", _members(t, group))
-    t.note("farewell", t.leave(client, group), 20000)
+    t.note("farewell", t.leave(client, group), pb.OK)
     t.note("members after", _members(t, group))
-    t.note("heartbeat", t.heartbeat(client, group), 40015)
-    t.note("second farewell", t.leave(client, group), 40015)
+    t.note("heartbeat", t.heartbeat(client, group), pb.UNRECOGNIZED_CLIENT_TYPE)
+    t.note("second farewell", t.leave(client, group), pb.UNRECOGNIZED_CLIENT_TYPE)
 
 
 @grpc_case("ClientActivity.notifyClientTermination")
@@ -98,8 +108,8 @@ def a_rejected_termination_still_removes_the_client(t: GrpcContext) -> None:
     for what, name in {"missing": None, **BAD_GROUPS}.items():
         group = t.group()
         client = t.consumer(group, {topic: "*"})
-        t.note(what, t.leave(client, name), 40003)
-        t.note(f"{what}, heartbeat", t.heartbeat(client, group), 40015)
+        t.note(what, t.leave(client, name), pb.ILLEGAL_CONSUMER_GROUP)
+        t.note(f"{what}, heartbeat", t.heartbeat(client, group), pb.UNRECOGNIZED_CLIENT_TYPE)
         t.note(f"{what}, members", _members(t, group))
 
 
@@ -107,8 +117,8 @@ def a_rejected_termination_still_removes_the_client(t: GrpcContext) -> None:
 def a_producers_termination_requires_no_group(t: GrpcContext) -> None:
     """A producer's NotifyClientTermination requires no group."""
     client = t.producer(t.topic(kind="NORMAL"))
-    t.note("farewell", t.leave(client), 20000)
-    t.note("heartbeat", t.heartbeat(client, kind=pb.PRODUCER), 40015)
+    t.note("farewell", t.leave(client), pb.OK)
+    t.note("heartbeat", t.heartbeat(client, kind=pb.PRODUCER), pb.UNRECOGNIZED_CLIENT_TYPE)
 
 
 @grpc_case("ClientActivity.notifyClientTermination")
@@ -116,8 +126,8 @@ def a_termination_removes_a_client_of_two_groups_from_the_named_one(t: GrpcConte
     """NotifyClientTermination of a client in two groups removes it from the group that the request names."""
     group, other = t.group(), t.group()
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"})
-    t.note("heartbeat", t.heartbeat(client, other), 20000)
-    t.note("farewell", t.leave(client, group), 20000)
+    t.note("heartbeat", t.heartbeat(client, other), pb.OK)
+    t.note("farewell", t.leave(client, group), pb.OK)
     t.note("members", [_members(t, group), _members(t, other)])
 
 
@@ -127,20 +137,20 @@ def a_client_keeps_its_settings_after_its_stream_is_cancelled(t: GrpcContext) ->
     group, client = t.group(), t.new("client")
     stream = t.open(client, t.subscription(group, {t.topic(kind="NORMAL"): "*"}))
     stream.next()
-    t.note("before", t.heartbeat(client, group), 20000)
+    t.note("before", t.heartbeat(client, group), pb.OK)
     stream.cancel()
     t.wait(1)
-    t.note("after", t.heartbeat(client, group), 20000)
+    t.note("after", t.heartbeat(client, group), pb.OK)
     t.wait(10)
-    t.note("later", t.heartbeat(client, group), 20000)
+    t.note("later", t.heartbeat(client, group), pb.OK)
 
 
 @grpc_case("GrpcMessagingApplication.validateContext")
 def heartbeat_and_termination_require_a_client_id(t: GrpcContext) -> None:
     """Heartbeat and NotifyClientTermination without a client id are CLIENT_ID_REQUIRED, before any other check."""
     for what, client in (("none", None), ("empty", ""), ("blank", " ")):
-        t.note(f"heartbeat, {what}", t.heartbeat(client, "a b"), 40017)
-        t.note(f"farewell, {what}", t.leave(client, "a b"), 40017)
+        t.note(f"heartbeat, {what}", t.heartbeat(client, "a b"), pb.CLIENT_ID_REQUIRED)
+        t.note(f"farewell, {what}", t.leave(client, "a b"), pb.CLIENT_ID_REQUIRED)
 
 
 @grpc_case("ClientActivity.registerConsumer", settings=NO_AUTO_CREATE)
@@ -148,7 +158,7 @@ def a_consumer_may_join_an_unknown_group_without_auto_creation(t: GrpcContext) -
     """A consumer of an unknown group is accepted even if the broker does not create groups automatically."""
     group = t.new("group")
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"})
-    t.note("heartbeat", t.heartbeat(client, group), 20000)
+    t.note("heartbeat", t.heartbeat(client, group), pb.OK)
     t.note("members", _members(t, group))
 
 
@@ -188,7 +198,7 @@ def a_client_is_listed_with_its_first_version_until_termination(t: GrpcContext) 
         return [each["version"] for each in response.json["connectionSet"]]
 
     t.open(client, t.subscription(group, {topic: "*"}), x_mq_client_version="V4_9_7").command()
-    t.note("heartbeat", t.heartbeat(client, group, x_mq_client_version="V4_9_8"), 20000)
+    t.note("heartbeat", t.heartbeat(client, group, x_mq_client_version="V4_9_8"), pb.OK)
     t.note("after a heartbeat", shown())
     t.leave(client, group)
     t.open(client, t.subscription(group, {topic: "*"}), x_mq_client_version="V4_9_8").command()
@@ -210,8 +220,12 @@ def push_consumers_are_listed_as_passive_and_simple_ones_as_active(t: GrpcContex
 def an_empty_heartbeat_or_termination_of_a_consumer_is_rejected(t: GrpcContext) -> None:
     """An empty heartbeat or NotifyClientTermination of a consumer is rejected because the group is missing."""
     client = t.consumer(t.group(), {t.topic(kind="NORMAL"): "*"})
-    t.note("heartbeat", t.call("Heartbeat", sv.HeartbeatRequest(), client=client), 40003)
-    t.note("farewell", t.call("NotifyClientTermination", sv.NotifyClientTerminationRequest(), client=client), 40003)
+    t.note("heartbeat", t.call("Heartbeat", sv.HeartbeatRequest(), client=client), pb.ILLEGAL_CONSUMER_GROUP)
+    t.note(
+        "farewell",
+        t.call("NotifyClientTermination", sv.NotifyClientTerminationRequest(), client=client),
+        pb.ILLEGAL_CONSUMER_GROUP,
+    )
 
 
 def _members(t: GrpcContext, group: str) -> Any:
@@ -224,7 +238,7 @@ def a_grpc_heartbeat_creates_no_retry_topic(t: GrpcContext) -> None:
     """The heartbeat of a gRPC consumer creates no retry topic, unlike that of a remoting client."""
     group = t.group()
     client = t.consumer(group, {t.topic(kind="NORMAL"): "*"}, kind=pb.PUSH_CONSUMER)
-    t.note("heartbeat", t.heartbeat(client, group, pb.PUSH_CONSUMER), 20000)
+    t.note("heartbeat", t.heartbeat(client, group, pb.PUSH_CONSUMER), pb.OK)
     topic = retry_topic(group)
     t.note("route", t.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=t.namesrv), 17)
     t.note("configuration", t.request(RequestCode.GET_TOPIC_CONFIG, {"topic": topic}), 17)

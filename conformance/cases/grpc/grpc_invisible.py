@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
 
 from ...case import grpc_case
@@ -18,7 +19,7 @@ def a_change_of_the_invisible_duration_returns_a_new_handle(t: GrpcContext) -> N
     consumer = consuming(t, 2)
     handles = consumer.receive().handles
     response = consumer.change(handles[1], 30)
-    t.note("status", response.status, 20000)
+    t.note("status", response.status, pb.OK)
     before, after = handle_fields(handles[1]), handle_fields(response.receipt_handle)
     t.note("before", {name: before[name] for name in ("invisible", "digit", "broker", "queue", "offset")})
     t.note("after", {name: after[name] for name in ("invisible", "digit", "broker", "queue", "offset")})
@@ -44,7 +45,7 @@ def a_message_with_a_shortened_invisible_duration_is_redelivered_early(t: GrpcCo
     """A message whose long invisible duration is shortened is redelivered soon after the new one."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
-    t.note("changed", consumer.change(handle, 2).status, 20000)
+    t.note("changed", consumer.change(handle, 2).status, pb.OK)
     watch = t.stopwatch()
     again = consumer.received_within(9, await_s=8, deadline=12)
     t.note("again", attempts(again))
@@ -58,7 +59,7 @@ def old_and_new_handle_of_a_change_acknowledge_the_message(t: GrpcContext) -> No
     for what, message in zip(("new", "old"), (consumer.take() for _ in range(2)), strict=True):
         old = message.system_properties.receipt_handle
         new = consumer.change(old, 20).receipt_handle
-        t.note(what, consumer.ack({"new": new, "old": old}[what]).status, 20000)
+        t.note(what, consumer.ack({"new": new, "old": old}[what]).status, pb.OK)
 
 
 @grpc_case("AckMessageProcessor.processRequest")
@@ -66,9 +67,9 @@ def a_later_message_of_a_batch_is_acknowledged_with_its_new_handle(t: GrpcContex
     """A later message of a batch is not redelivered if it is acknowledged with the new handle of a change."""
     consumer = consuming(t, 2)
     handles = consumer.receive().handles
-    t.note("first", consumer.ack(handles[0]).status, 20000)
+    t.note("first", consumer.ack(handles[0]).status, pb.OK)
     new = consumer.change(handles[1], 3).receipt_handle
-    t.note("second", consumer.ack(new).status, 20000)
+    t.note("second", consumer.ack(new).status, pb.OK)
     t.note("start in the new handle", handle_fields(new)["start"])
     t.wait(4)
     again = consumer.receive_nothing()
@@ -80,8 +81,8 @@ def changes_accept_invisible_durations_from_0_to_12_hours(t: GrpcContext) -> Non
     """An invisible duration from 0 to 12 h is accepted; a rejected change returns no handle."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
-    t.note("-1 s", consumer.change(handle, -1), 40011)
-    t.note("12 h and 1 ms", consumer.change(handle, 43200.001), 40011)
+    t.note("-1 s", consumer.change(handle, -1), pb.ILLEGAL_INVISIBLE_TIME)
+    t.note("12 h and 1 ms", consumer.change(handle, 43200.001), pb.ILLEGAL_INVISIBLE_TIME)
     for wish in (43200, 5, 0.001, 0, None):
         response = consumer.change(handle, wish)
         t.note(f"{wish} s", [response.status, handle_fields(response.receipt_handle)["invisible"]])
@@ -94,8 +95,8 @@ def a_change_to_a_duration_of_0_returns_an_expired_handle(t: GrpcContext) -> Non
     handle = consumer.handle()
     expired = consumer.change(handle, 0).receipt_handle
     t.wait(0.1)
-    t.note("changed again", consumer.change(expired, 5), 40013)
-    t.note("acknowledged", consumer.ack(expired).status, 40013)
+    t.note("changed again", consumer.change(expired, 5), pb.INVALID_RECEIPT_HANDLE)
+    t.note("acknowledged", consumer.ack(expired).status, pb.INVALID_RECEIPT_HANDLE)
 
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration")
@@ -127,8 +128,8 @@ def a_change_after_the_ack_redelivers_the_message(t: GrpcContext) -> None:
     """A change after the acknowledgement redelivers the message with one more attempt."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
-    t.note("acknowledged", consumer.ack(handle).status, 20000)
-    t.note("changed", consumer.change(handle, 1).status, 20000)
+    t.note("acknowledged", consumer.ack(handle).status, pb.OK)
+    t.note("changed", consumer.change(handle, 1).status, pb.OK)
     t.note("again", attempts(consumer.received_at_last()))
 
 
@@ -137,7 +138,7 @@ def a_change_with_an_expired_handle_is_rejected(t: GrpcContext) -> None:
     """A change with an expired handle is INVALID_RECEIPT_HANDLE and returns no handle."""
     consumer = consuming(t, 1)
     handle = forged(consumer.handle(), popped=t.now_ms() - 100_000)
-    t.note("answer", consumer.change(handle, 10), 40013)
+    t.note("answer", consumer.change(handle, 10), pb.INVALID_RECEIPT_HANDLE)
 
 
 @grpc_case("ReceiptHandle.decode")
@@ -145,7 +146,7 @@ def a_change_with_a_malformed_handle_is_an_internal_error(t: GrpcContext) -> Non
     """A change with a malformed handle is INTERNAL_SERVER_ERROR."""
     consumer = consuming(t)
     for text in ("", "garbage", "1 2 3 4 5 6 7", "x 2 3 4 5 6 7 8 9"):
-        t.note(repr(text), consumer.change(text, 10), 50001)
+        t.note(repr(text), consumer.change(text, 10), pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("ChangeInvisibleTimeProcessor.processRequest")
@@ -159,9 +160,9 @@ def a_change_for_a_missing_queue_offset_or_topic_is_rejected(t: GrpcContext) -> 
         ("offset beyond the end", forged(handle, offset=_BEYOND)),
         ("digit of a retry topic", forged(handle, digit=1)),
     ):
-        t.note(what, consumer.change(wrong, 10), 50001)
-    t.note("another topic", consumer.at(t.topic(kind="NORMAL")).change(handle, 10), 50001)
-    t.note("unknown topic", consumer.at(t.new()).change(handle, 10), 50001)
+        t.note(what, consumer.change(wrong, 10), pb.INTERNAL_SERVER_ERROR)
+    t.note("another topic", consumer.at(t.topic(kind="NORMAL")).change(handle, 10), pb.INTERNAL_SERVER_ERROR)
+    t.note("unknown topic", consumer.at(t.new()).change(handle, 10), pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("ReceiptHandleGroupKey.getChannelId")
@@ -178,14 +179,14 @@ def a_change_with_an_illegal_topic_or_group_is_rejected(t: GrpcContext) -> None:
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for what, name in BAD_TOPICS.items():
-        t.note(f"topic {what}", consumer.at(name).change(handle, 10), 40002)
+        t.note(f"topic {what}", consumer.at(name).change(handle, 10), pb.ILLEGAL_TOPIC)
     for what, name in BAD_GROUPS.items():
-        t.note(f"group {what}", consumer.with_group(name).change(handle, 10), 40003)
-    t.note("names before times", consumer.with_group("a b").change(handle, -1), 40003)
-    t.note("times before handles", consumer.change("garbage", -1), 40011)
+        t.note(f"group {what}", consumer.with_group(name).change(handle, 10), pb.ILLEGAL_CONSUMER_GROUP)
+    t.note("names before times", consumer.with_group("a b").change(handle, -1), pb.ILLEGAL_CONSUMER_GROUP)
+    t.note("times before handles", consumer.change("garbage", -1), pb.ILLEGAL_INVISIBLE_TIME)
     nothing = sv.ChangeInvisibleDurationRequest()
-    t.note("nothing", t.call("ChangeInvisibleDuration", nothing, client=consumer.client), 40002)
-    t.note("no client id", t.change("a b", "a b", handle, 10, client=None), 40017)
+    t.note("nothing", t.call("ChangeInvisibleDuration", nothing, client=consumer.client), pb.ILLEGAL_TOPIC)
+    t.note("no client id", t.change("a b", "a b", handle, 10, client=None), pb.CLIENT_ID_REQUIRED)
 
 
 @grpc_case("ChangeInvisibleTimeProcessor.processRequest")

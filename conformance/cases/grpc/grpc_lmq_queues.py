@@ -1,6 +1,7 @@
 """Light message queues (LMQ) through the gRPC proxy, which does not support them."""
 
 from rocketmq_testkit.emulator.message.names import LMQ_PREFIX
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
 from ...context.grpc import GrpcContext
@@ -15,12 +16,12 @@ def a_user_property_dispatches_a_message_to_lmqs(t: GrpcContext) -> None:
     LMQ offsets are hidden and cannot be set.
     """
     consumer, name = consuming(t), LMQ_PREFIX + t.new("light")
-    t.note("sent", t.send(consumer.message("hello", properties={DISPATCH: name})), 20000)
+    t.note("sent", t.send(consumer.message("hello", properties={DISPATCH: name})), pb.OK)
     t.until(lambda: t.max_offset(name) == 1)
     t.note("in the LMQ", [each.body.decode() for each in t.messages_of(name, t.group())])
     t.note("properties", dict(consumer.take().user_properties))
     claimed = consumer.message("hello", properties={DISPATCH: name, "INNER_MULTI_QUEUE_OFFSET": "0"})
-    t.note("offset claimed", t.send(claimed), 40007)
+    t.note("offset claimed", t.send(claimed), pb.ILLEGAL_MESSAGE_PROPERTY_KEY)
 
 
 @grpc_case("LocalTopicRouteService.getCurrentMessageQueueView", settings=LMQ_ENABLED)

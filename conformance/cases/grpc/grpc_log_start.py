@@ -1,6 +1,7 @@
 """The first message of a log, which the 5.3.3 gRPC proxy confuses with one whose invisible duration was changed."""
 
 from rocketmq_testkit.emulator.message.names import dlq_topic
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 
 from ...case import grpc_case
 from ...context.grpc import GrpcContext
@@ -17,7 +18,7 @@ def forwarding_a_changed_message_stores_the_logs_first_message_in_the_dlq(t: Grp
     consumer = consuming(t)
     t.send(consumer.message("the one that fails"))
     changed = consumer.change(consumer.handle(), 30)
-    t.note("forwarded", consumer.forward(changed.receipt_handle), 20000)
+    t.note("forwarded", consumer.forward(changed.receipt_handle), pb.OK)
     dead = t.until(lambda: t.messages_of(dlq_topic(consumer.group), t.group()), 5)
     t.note("dead letters", [each.body for each in dead])
     t.note("of the first topic", [first.topic in each.properties.values() for each in dead])

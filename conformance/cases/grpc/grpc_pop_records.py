@@ -3,6 +3,8 @@
 KV records are those of popConsumerKVServiceEnable, the buffer is that of enablePopBufferMerge.
 """
 
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+
 from ...case import grpc_case
 from ...context.grpc import GrpcContext
 from ...helpers.consumer import attempts, consuming
@@ -18,15 +20,15 @@ def note_a_round(t: GrpcContext) -> None:
         store(consumer, 0, f"m{number}")
     received = consumer.receive(invisible_s=10)
     t.note("received", received)
-    t.note("acknowledged", consumer.ack(received.handles[0]).status, 20000)
+    t.note("acknowledged", consumer.ack(received.handles[0]).status, pb.OK)
     t.wait(9)
     again = consumer.receive_nothing(seconds=6)
     t.note("again", again)
     changed = consumer.change(again.handles[0], 2)
-    t.note("changed", changed.status, 20000)
+    t.note("changed", changed.status, pb.OK)
     third = consumer.received_at_last()
     t.note("a third time", third)
-    t.note("acknowledged then", consumer.ack(third.handles[0]).status, 20000)
+    t.note("acknowledged then", consumer.ack(third.handles[0]).status, pb.OK)
     t.note("nothing is left", consumer.receive_nothing().code)
 
 

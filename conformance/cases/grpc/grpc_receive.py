@@ -14,7 +14,7 @@ def a_receive_without_messages_ends_with_its_long_polling_time(t: GrpcContext) -
     """A receive without messages returns MESSAGE_NOT_FOUND when its long polling time ends."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
-    t.note("answer", consumer.received_within(5.1), 40401)
+    t.note("answer", consumer.received_within(5.1), pb.MESSAGE_NOT_FOUND)
     t.note("after", watch.between(4.9, 6))
 
 
@@ -22,9 +22,9 @@ def a_receive_without_messages_ends_with_its_long_polling_time(t: GrpcContext) -
 def a_sent_message_is_received(t: GrpcContext) -> None:
     """A receive returns a sent message, which is then acknowledged."""
     consumer = consuming(t)
-    t.note("sent", t.send(consumer.message(tag="A", keys=["k"])), 20000)
-    received = t.note("received", consumer.receive(), 20000)
-    t.note("acknowledged", consumer.ack(received.handles[0]), 20000)
+    t.note("sent", t.send(consumer.message(tag="A", keys=["k"])), pb.OK)
+    received = t.note("received", consumer.receive(), pb.OK)
+    t.note("acknowledged", consumer.ack(received.handles[0]), pb.OK)
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
@@ -57,7 +57,7 @@ def a_default_long_polling_time_follows_deadline_and_request_timeout(t: GrpcCont
     """A receive without a long polling time waits for its deadline minus half of the settings' request timeout."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
-    t.note("answer", consumer.received_within(8.7, await_s=None), 40401)
+    t.note("answer", consumer.received_within(8.7, await_s=None), pb.MESSAGE_NOT_FOUND)
     t.note("after", watch.between(8.3, 9.9))
 
 
@@ -71,7 +71,9 @@ def a_longer_request_timeout_in_the_settings_shortens_a_held_receive(t: GrpcCont
     t.open(client, settings).command()
     watch = t.stopwatch()
     pending = consumer.start_receive(await_s=None, deadline=10)
-    t.note("a time-out of 8 s", consumer.by(client).received_within(6.1, await_s=None, deadline=10), 40401)
+    t.note(
+        "a time-out of 8 s", consumer.by(client).received_within(6.1, await_s=None, deadline=10), pb.MESSAGE_NOT_FOUND
+    )
     t.note("after", watch.between(5.9, 7.3))
     t.wait(7.6 - watch.seconds)
     t.sent(consumer.topic)
@@ -84,7 +86,7 @@ def a_receive_is_held_for_at_most_20_seconds(t: GrpcContext) -> None:
     for wish in (None, 30):
         consumer = consuming(t)
         watch = t.stopwatch()
-        t.note(f"{wish} s", consumer.received_within(20.1, await_s=wish, deadline=40), 40401)
+        t.note(f"{wish} s", consumer.received_within(20.1, await_s=wish, deadline=40), pb.MESSAGE_NOT_FOUND)
         t.note(f"{wish} s: after", watch.between(19.9, 21.8))
         pending = consumer.start_receive(await_s=wish, deadline=40)
         t.wait(18.5)
@@ -112,15 +114,15 @@ def a_receive_with_a_deadline_below_5_seconds_is_rejected(t: GrpcContext) -> Non
     versions as text.
     """
     consumer = consuming(t, 1)
-    t.note("4.9 s", consumer.receive(deadline=4.9), 40018)
-    t.note("4 s", consumer.receive(deadline=4), 40018)
-    t.note("3 s, no wish", consumer.receive(await_s=None, deadline=3), 40018)
+    t.note("4.9 s", consumer.receive(deadline=4.9), pb.ILLEGAL_POLLING_TIME)
+    t.note("4 s", consumer.receive(deadline=4), pb.ILLEGAL_POLLING_TIME)
+    t.note("3 s, no wish", consumer.receive(await_s=None, deadline=3), pb.ILLEGAL_POLLING_TIME)
     for version in (None, "4.9", "5.0.2", "5.0.10"):
         response = consumer.receive(deadline=4, x_mq_client_version=version)
-        t.note(f"version {version}", response, 40000)
+        t.note(f"version {version}", response, pb.BAD_REQUEST)
     for version in ("5.0.3", "abc"):
         response = consumer.receive(deadline=4, x_mq_client_version=version)
-        t.note(f"version {version}", response, 40018)
+        t.note(f"version {version}", response, pb.ILLEGAL_POLLING_TIME)
     t.note("taken", consumer.receive().bodies)
 
 
@@ -128,16 +130,16 @@ def a_receive_with_a_deadline_below_5_seconds_is_rejected(t: GrpcContext) -> Non
 def a_receive_needs_a_deadline(t: GrpcContext) -> None:
     """A receive without a deadline is INTERNAL_SERVER_ERROR."""
     consumer = consuming(t, queues=4)
-    t.note("with a wish", consumer.receive(deadline=None), 50001)
-    t.note("without", consumer.receive(await_s=None, deadline=None), 50001)
+    t.note("with a wish", consumer.receive(deadline=None), pb.INTERNAL_SERVER_ERROR)
+    t.note("without", consumer.receive(await_s=None, deadline=None), pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_receive_returns_at_most_32_messages(t: GrpcContext) -> None:
     """A receive for 0 messages waits although there are some; a negative number is rejected, a large one returns 32."""
     consumer = consuming(t, 40)
-    t.note("-1", consumer.receive(max_messages=-1), 50001)
-    t.note("0", consumer.receive_nothing(max_messages=0), 40401)
+    t.note("-1", consumer.receive(max_messages=-1), pb.INTERNAL_SERVER_ERROR)
+    t.note("0", consumer.receive_nothing(max_messages=0), pb.MESSAGE_NOT_FOUND)
     t.note("2", consumer.receive(max_messages=2).bodies)
     t.note("100", len(consumer.receive(max_messages=100).messages))
     t.note("33", len(consumer.receive(max_messages=33).messages))
@@ -148,7 +150,7 @@ def receives_accept_invisible_durations_from_10_s_to_12_h(t: GrpcContext) -> Non
     """An invisible duration from 10 s to 12 h is accepted; any other is ILLEGAL_INVISIBLE_TIME."""
     consumer = consuming(t, 2)
     for wish in (None, 0, -1, 9.999, 43200.001):
-        t.note(f"{wish} s", consumer.receive(invisible_s=wish), 40011)
+        t.note(f"{wish} s", consumer.receive(invisible_s=wish), pb.ILLEGAL_INVISIBLE_TIME)
     for wish in (10, 43200):
         response = consumer.receive(invisible_s=wish, max_messages=1)
         t.note(f"{wish} s", response.handles)
@@ -170,7 +172,7 @@ def auto_renewed_messages_are_redelivered_after_client_termination(t: GrpcContex
     other = t.consumer(consumer.group, {consumer.topic: "*"}, kind=pb.PUSH_CONSUMER)
     t.sent(consumer.topic, 1)
     t.note("taken", consumer.receive(auto_renew=True).bodies)
-    t.note("left", t.leave(consumer.client, consumer.group), 20000)
+    t.note("left", t.leave(consumer.client, consumer.group), pb.OK)
     t.wait(5)
     again = consumer.by(other).receive(auto_renew=True)
     t.note("again", attempts(again))
@@ -181,17 +183,17 @@ def a_receive_with_an_illegal_topic_or_group_is_rejected(t: GrpcContext) -> None
     """A receive with an illegal topic or group name is rejected. The topic is checked first."""
     consumer = consuming(t, queues=4)
     for what, name in BAD_TOPICS.items():
-        t.note(f"topic {what}", consumer.at(name).receive(), 40002)
+        t.note(f"topic {what}", consumer.at(name).receive(), pb.ILLEGAL_TOPIC)
     for what, name in BAD_GROUPS.items():
-        t.note(f"group {what}", consumer.with_group(name).receive(), 40003)
-    t.note("both", consumer.at("a b").with_group("a b").receive(), 40002)
+        t.note(f"group {what}", consumer.with_group(name).receive(), pb.ILLEGAL_CONSUMER_GROUP)
+    t.note("both", consumer.at("a b").with_group("a b").receive(), pb.ILLEGAL_TOPIC)
 
 
 @grpc_case("LocalTopicRouteService.toTopicRouteData")
 def a_receive_from_an_unknown_topic_is_an_internal_error(t: GrpcContext) -> None:
     """A receive from an unknown topic fails inside the proxy."""
     consumer = consuming(t, queues=4)
-    t.note("unknown", consumer.at(t.new()).receive(), 50001)
+    t.note("unknown", consumer.at(t.new()).receive(), pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
@@ -199,11 +201,11 @@ def a_receive_checks_deadline_topic_group_duration_then_filter(t: GrpcContext) -
     """The proxy checks deadline, topic, group, invisible duration and filter in this order."""
     consumer = consuming(t, queues=4)
     stranger = consumer.with_group("a b")
-    t.note("deadline", stranger.at("a b").receive(invisible_s=1, expression="||", deadline=4), 40018)
-    t.note("topic", stranger.at("a b").receive(invisible_s=1, expression="||"), 40002)
-    t.note("group", stranger.receive(invisible_s=1, expression="||"), 40003)
-    t.note("invisible time", consumer.receive(invisible_s=1, expression="||"), 40011)
-    t.note("filter", consumer.receive(expression="||"), 40010)
+    t.note("deadline", stranger.at("a b").receive(invisible_s=1, expression="||", deadline=4), pb.ILLEGAL_POLLING_TIME)
+    t.note("topic", stranger.at("a b").receive(invisible_s=1, expression="||"), pb.ILLEGAL_TOPIC)
+    t.note("group", stranger.receive(invisible_s=1, expression="||"), pb.ILLEGAL_CONSUMER_GROUP)
+    t.note("invisible time", consumer.receive(invisible_s=1, expression="||"), pb.ILLEGAL_INVISIBLE_TIME)
+    t.note("filter", consumer.receive(expression="||"), pb.ILLEGAL_FILTER_EXPRESSION)
     t.note("filter before size", consumer.receive(expression="||", max_messages=-1))
 
 
@@ -227,19 +229,19 @@ def a_receive_from_an_unreadable_topic_is_forbidden(t: GrpcContext) -> None:
     """A receive from a topic without readable queues is FORBIDDEN."""
     group = t.group()
     for perm in (2, 0):
-        t.note(f"perm {perm}", consumer_of(t, t.topic(kind="NORMAL", perm=perm), group).receive(), 40300)
+        t.note(f"perm {perm}", consumer_of(t, t.topic(kind="NORMAL", perm=perm), group).receive(), pb.FORBIDDEN)
 
 
 @grpc_case("PopMessageProcessor.processRequest")
 def a_receive_for_a_group_with_consume_disabled_is_rejected(t: GrpcContext) -> None:
     """A receive for a group with consumeEnable=false is rejected by the broker."""
-    t.note("answer", consuming(t, queues=4, consumeEnable=False).receive(), 50001)
+    t.note("answer", consuming(t, queues=4, consumeEnable=False).receive(), pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("PopMessageProcessor.processRequest", settings=NO_AUTO_CREATE)
 def a_receive_for_an_unknown_group_is_rejected_without_auto_creation(t: GrpcContext) -> None:
     """A receive for an unknown group is rejected by a broker that does not create groups automatically."""
-    t.note("answer", consumer_of(t, t.topic(kind="NORMAL"), t.new("group")).receive(), 50001)
+    t.note("answer", consumer_of(t, t.topic(kind="NORMAL"), t.new("group")).receive(), pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("PopLongPollingService.polling", settings=NO_AUTO_CREATE)
@@ -253,7 +255,7 @@ def more_held_receives_than_allowed_are_too_many_requests(t: GrpcContext) -> Non
     t.wait(5)
     # The proxy may forward some of them to the broker in another order.
     t.note("answers", sorted(each().code for each in pending))
-    t.note("the last", pending[-1](), 42900)
+    t.note("the last", pending[-1](), pb.TOO_MANY_REQUESTS)
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
@@ -270,7 +272,7 @@ def a_receive_without_settings_fails(t: GrpcContext) -> None:
 def a_receive_requires_a_client_id(t: GrpcContext) -> None:
     """A receive without a client id is CLIENT_ID_REQUIRED, before any other check."""
     for what, client in (("none", None), ("empty", ""), ("blank", " ")):
-        t.note(what, t.receive("a b", "a b", client=client, deadline=4), 40017)
+        t.note(what, t.receive("a b", "a b", client=client, deadline=4), pb.CLIENT_ID_REQUIRED)
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
@@ -301,7 +303,7 @@ def receives_return_the_messages_of_all_queues(t: GrpcContext) -> None:
 def an_empty_receive_request_is_rejected(t: GrpcContext) -> None:
     """An empty receive request is rejected because its topic is missing."""
     client = t.consumer(t.group(), {t.topic(kind="NORMAL"): "*"})
-    t.note("answer", t.start_receiving(sv.ReceiveMessageRequest(), client=client, deadline=10)(), 40002)
+    t.note("answer", t.start_receiving(sv.ReceiveMessageRequest(), client=client, deadline=10)(), pb.ILLEGAL_TOPIC)
 
 
 @grpc_case("GrpcValidator.validateConsumerGroup")
@@ -313,4 +315,4 @@ def a_receive_accepts_group_names_of_255_characters(t: GrpcContext) -> None:
         consumer = consumer_of(t, topic, t.new("group").ljust(length, "g"))
         received = consumer.receive()
         t.note(f"{length} characters", received.bodies)
-        t.note("acknowledged", consumer.ack(received.handles[0]).status, 20000)
+        t.note("acknowledged", consumer.ack(received.handles[0]).status, pb.OK)

@@ -29,7 +29,7 @@ def note_received(consumer: GrpcConsumer, **more: object) -> list[tuple[str, str
 
 def terminate(consumer: GrpcConsumer) -> None:
     """Send NotifyClientTermination for the client, and wait for its consequences."""
-    consumer.t.note("left", consumer.t.leave(consumer.client, consumer.group), 20000)
+    consumer.t.note("left", consumer.t.leave(consumer.client, consumer.group), pb.OK)
     consumer.t.wait(RELEASE_SECONDS)
 
 
@@ -38,7 +38,7 @@ def only_unacknowledged_messages_are_redelivered_on_client_termination(t: GrpcCo
     """When a client leaves, only its unacknowledged messages are redelivered."""
     one, other = two_consumers(t, 3)
     taken = note_received(one)
-    t.note("acknowledged", one.ack_entries(taken[1]).status, 20000)
+    t.note("acknowledged", one.ack_entries(taken[1]).status, pb.OK)
     terminate(one)
     t.note("again", sorted(attempts(other.receive(auto_renew=True))))
 
@@ -48,7 +48,7 @@ def a_message_acked_with_another_message_id_is_redelivered_on_termination(t: Grp
     """A message acknowledged with the right handle but another message id is redelivered when its client leaves."""
     one, other = two_consumers(t)
     [(_, handle)] = note_received(one)
-    t.note("acknowledged", one.ack(handle).status, 20000)
+    t.note("acknowledged", one.ack(handle).status, pb.OK)
     terminate(one)
     t.note("again", attempts(other.receive_nothing(auto_renew=True)))
 
@@ -69,7 +69,7 @@ def a_changed_message_is_not_redelivered_on_client_termination(t: GrpcContext) -
     """A message whose invisible duration was changed is not redelivered when its client leaves."""
     one, other = two_consumers(t)
     [(message_id, handle)] = note_received(one)
-    t.note("changed", one.change(handle, 40, message_id=message_id).status, 20000)
+    t.note("changed", one.change(handle, 40, message_id=message_id).status, pb.OK)
     terminate(one)
     t.note("again", attempts(other.receive_nothing(auto_renew=True)))
 
@@ -79,7 +79,7 @@ def a_message_changed_with_another_message_id_is_redelivered_on_termination(t: G
     """A message changed with the right handle but another message id is redelivered when its client leaves."""
     one, other = two_consumers(t)
     [(_, handle)] = note_received(one)
-    t.note("changed", one.change(handle, 40).status, 20000)
+    t.note("changed", one.change(handle, 40).status, pb.OK)
     terminate(one)
     t.note("again", attempts(other.receive_nothing(auto_renew=True)))
 
@@ -121,7 +121,7 @@ def an_auto_renewed_message_is_redelivered_after_60_seconds(t: GrpcContext) -> N
     t.wait(8)
     t.note("then", attempts(other.receive_nothing(auto_renew=True)))
     t.note("after", watch.between(61, 85))
-    t.note("the first handle", one.ack_entries((message_id, handle)).status, 40013)
+    t.note("the first handle", one.ack_entries((message_id, handle)).status, pb.INVALID_RECEIPT_HANDLE)
 
 
 @grpc_case("DefaultReceiptHandleManager.scheduleRenewTask, ConsumerProcessor.ackMessage")
@@ -131,12 +131,12 @@ def an_auto_renewed_handle_expires_after_60_seconds(t: GrpcContext) -> None:
     store(consumer, body="m0")
     [(message_id, handle)] = note_received(consumer)
     for _ in range(4):
-        t.note("meanwhile", consumer.receive_nothing(auto_renew=True), 40401)
-        t.note("heartbeat", t.heartbeat(consumer.client, consumer.group, pb.PUSH_CONSUMER), 20000)
+        t.note("meanwhile", consumer.receive_nothing(auto_renew=True), pb.MESSAGE_NOT_FOUND)
+        t.note("heartbeat", t.heartbeat(consumer.client, consumer.group, pb.PUSH_CONSUMER), pb.OK)
         t.wait(9)
     t.wait(4)
-    t.note("acknowledged", consumer.ack_entries((message_id, handle)), 40013)
-    t.note("changed", consumer.change(handle, 30, message_id=message_id), 40013)
+    t.note("acknowledged", consumer.ack_entries((message_id, handle)), pb.INVALID_RECEIPT_HANDLE)
+    t.note("changed", consumer.change(handle, 30, message_id=message_id), pb.INVALID_RECEIPT_HANDLE)
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")

@@ -54,4 +54,4 @@ def a_timed_half_messages_recall_handle_names_the_half_topic(t: GrpcContext) -> 
     (entry,) = t.send(half).entries
     version, named, broker, _, message_id = urlsafe_b64decode(entry.recall_handle).decode().split(" ")
     t.note("parts without the time", [version, named, broker, message_id])
-    t.note("recalled", t.recall(topic, entry.recall_handle), 40014)
+    t.note("recalled", t.recall(topic, entry.recall_handle), pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE)

@@ -59,13 +59,17 @@ def a_message_type_follows_from_the_messages_properties(t: GrpcContext) -> None:
     """A message's type follows from its properties, not from its message_type field, except for half messages."""
     normal, fifo, delay = (t.topic(kind=kind) for kind in ("NORMAL", "FIFO", "DELAY"))
     for kind in (pb.FIFO, pb.DELAY, 0, 6, 99):
-        t.note(f"said to be {kind}", t.send(t.message(normal, message_type=kind)).status, 20000)
-    t.note("DELAY without a time", t.send(t.message(delay, message_type=pb.DELAY)), 40014)
-    t.note("FIFO without a group", t.send(t.message(fifo, message_type=pb.FIFO)), 40014)
+        t.note(f"said to be {kind}", t.send(t.message(normal, message_type=kind)).status, pb.OK)
+    t.note(
+        "DELAY without a time", t.send(t.message(delay, message_type=pb.DELAY)), pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE
+    )
+    t.note(
+        "FIFO without a group", t.send(t.message(fifo, message_type=pb.FIFO)), pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE
+    )
     grouped = t.message(fifo, message_type=pb.NORMAL, message_group="g")
-    t.note("NORMAL with a group", t.send(grouped).status, 20000)
+    t.note("NORMAL with a group", t.send(grouped).status, pb.OK)
     past = t.message(normal, deliver_ms=t.now_ms() - 5000)
-    t.note("a time that is over", t.send(past), 40014)
+    t.note("a time that is over", t.send(past), pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE)
 
 
 @grpc_case("TopicMessageType.parseFromMessageProperty")
@@ -82,19 +86,19 @@ def a_half_message_with_delivery_time_or_group_stays_a_half_message(t: GrpcConte
     """A half message with a delivery time or a message group counts as a half message."""
     topic = t.topic(kind="TRANSACTION")
     timed = t.message(topic, message_type=pb.TRANSACTION, deliver_ms=t.now_ms() + 60_000)
-    t.note("with a delivery time", t.send(timed).status, 20000)
+    t.note("with a delivery time", t.send(timed).status, pb.OK)
     grouped = t.message(topic, message_type=pb.TRANSACTION, message_group="g")
-    t.note("with a message group", t.send(grouped).status, 20000)
+    t.note("with a message group", t.send(grouped).status, pb.OK)
 
 
 @grpc_case("MetadataService.getTopicMessageType")
 def a_changed_topic_type_takes_effect_at_once(t: GrpcContext) -> None:
     """When an administrator changes a topic's type, the next send is checked against the new type."""
     topic = t.topic(kind="NORMAL")
-    t.note("before", t.send(t.message(topic)).status, 20000)
+    t.note("before", t.send(t.message(topic)).status, pb.OK)
     t.topic(name=topic, kind="FIFO")
-    t.note("normal after", t.send(t.message(topic)), 40014)
-    t.note("FIFO after", t.send(t.message(topic, message_group="g", message_type=pb.FIFO)).status, 20000)
+    t.note("normal after", t.send(t.message(topic)), pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE)
+    t.note("FIFO after", t.send(t.message(topic, message_group="g", message_type=pb.FIFO)).status, pb.OK)
 
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate")
@@ -110,10 +114,10 @@ def a_send_to_an_unknown_topic_is_rejected_as_unspecified(t: GrpcContext) -> Non
     """The rejection of a send to an unknown topic names UNSPECIFIED as the expected type."""
     topic = t.new()
     for what, message in _messages(t, topic).items():
-        t.note(what, t.send(message), 40014)
+        t.note(what, t.send(message), pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE)
 
 
 @grpc_case("DefaultTopicMessageTypeValidator.validate", settings=NO_AUTO_CREATE)
 def a_send_to_an_unknown_topic_is_rejected_without_auto_creation(t: GrpcContext) -> None:
     """A broker that does not create topics automatically returns the same rejection."""
-    t.note("unknown", t.send(t.message(t.new())), 40014)
+    t.note("unknown", t.send(t.message(t.new())), pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE)

@@ -178,7 +178,7 @@ def a_stream_needs_a_client_id(t: GrpcContext) -> None:
     """A stream without a client id gets CLIENT_ID_REQUIRED as its only command and ends."""
     for what, client in (("none", None), ("empty", ""), ("blank", " ")):
         stream = t.open("nobody", t.publishing(), x_mq_client_id=client)
-        t.note(what, stream.next(), 40017)
+        t.note(what, stream.next(), pb.CLIENT_ID_REQUIRED)
         t.note(f"{what}, afterwards", stream.next())
 
 
@@ -215,11 +215,11 @@ def a_stream_stays_open_after_client_termination(t: GrpcContext) -> None:
     client = t.new("client")
     stream = t.open(client, t.publishing(t.topic(kind="NORMAL")))
     t.note("settings", _status(stream.next()))
-    t.note("left", t.leave(client), 20000)
-    t.note("heartbeat", t.heartbeat(client, kind=pb.PRODUCER), 40015)
+    t.note("left", t.leave(client), pb.OK)
+    t.note("heartbeat", t.heartbeat(client, kind=pb.PRODUCER), pb.UNRECOGNIZED_CLIENT_TYPE)
     stream.settings(t.publishing())
     t.note("settings again", _status(stream.next()))
-    t.note("heartbeat again", t.heartbeat(client, kind=pb.PRODUCER), 20000)
+    t.note("heartbeat again", t.heartbeat(client, kind=pb.PRODUCER), pb.OK)
 
 
 @grpc_case("GrpcClientSettingsManager.updateClientSettings")

@@ -1,5 +1,7 @@
 """Expiry of client settings in the gRPC proxy."""
 
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+
 from ...case import grpc_case
 from ...context.grpc import GrpcContext
 from ...helpers.consumer import GrpcConsumer, consuming
@@ -39,7 +41,7 @@ def receives_do_not_prevent_the_expiry_of_settings(t: GrpcContext) -> None:
             t.note(f"received after {(number + 1) * HEARTBEAT_SECONDS} s", consumer.receive(invisible_s=600).bodies)
         else:
             consumer.receive()
-    t.note("heartbeat", t.heartbeat(client, group), 40015)
+    t.note("heartbeat", t.heartbeat(client, group), pb.UNRECOGNIZED_CLIENT_TYPE)
 
 
 @grpc_case("GrpcClientSettingsManager.onWaitEnd")

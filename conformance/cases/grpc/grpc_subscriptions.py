@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case
@@ -26,7 +27,7 @@ def the_last_settings_define_the_subscriptions_of_a_group(t: GrpcContext) -> Non
     second = t.consumer(group, {topic: "B", other: "*"})
     t.note("second", _subscribed(t, group))
     for client in (first, second):
-        t.note("heartbeat", t.heartbeat(client, group), 20000)
+        t.note("heartbeat", t.heartbeat(client, group), pb.OK)
         t.note("then", _subscribed(t, group))
     t.open(first, t.subscription(group, {topic: "A"})).command()
     t.note("settings of the first again", _subscribed(t, group))
@@ -37,7 +38,7 @@ def a_group_named_only_in_a_heartbeat_has_no_subscription(t: GrpcContext) -> Non
     """A group that a client names only in its heartbeat has a member and no subscription."""
     topic, group, other = t.topic(kind="NORMAL"), t.group(), t.group()
     client = t.consumer(group, {topic: "*"})
-    t.note("heartbeat", t.heartbeat(client, other), 20000)
+    t.note("heartbeat", t.heartbeat(client, other), pb.OK)
     t.note("its own", _subscribed(t, group))
     t.note("the other", _subscribed(t, other))
 
@@ -48,9 +49,9 @@ def subscriptions_of_a_terminated_client_remain_with_another_member(t: GrpcConte
     topic, other, group = t.topic(kind="NORMAL"), t.topic(kind="NORMAL"), t.group()
     stays = t.consumer(group, {topic: "A"})
     leaves = t.consumer(group, {other: "B"})
-    t.note("left", t.leave(leaves, group), 20000)
+    t.note("left", t.leave(leaves, group), pb.OK)
     t.note("then", _subscribed(t, group))
-    t.note("left too", t.leave(stays, group), 20000)
+    t.note("left too", t.leave(stays, group), pb.OK)
     t.note("nobody", _subscribed(t, group))
 
 
@@ -66,7 +67,7 @@ def a_client_that_reopens_its_stream_is_listed_once(t: GrpcContext) -> None:
     t.note("without a stream", t.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group}), 0)
     t.open(client, settings).command()
     t.note("with another", t.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group}), 0)
-    t.note("heartbeat", t.heartbeat(client, group), 20000)
+    t.note("heartbeat", t.heartbeat(client, group), pb.OK)
 
 
 @grpc_case("GrpcClientSettingsManager.mergeSubscriptionData")
@@ -77,7 +78,7 @@ def a_changed_group_configuration_is_sent_with_the_next_settings(t: GrpcContext)
     stream = t.open(client, settings)
     t.note("attempts", stream.command().settings.backoff_policy.max_attempts)
     t.group(name=group, retryMaxTimes=7, consumeMessageOrderly=True)
-    t.note("heartbeat", t.heartbeat(client, group), 20000)
+    t.note("heartbeat", t.heartbeat(client, group), pb.OK)
     other = t.open(client, settings).command().settings
     t.note("on another stream", [other.backoff_policy.max_attempts, other.subscription.fifo])
 

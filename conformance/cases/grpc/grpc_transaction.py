@@ -31,9 +31,9 @@ def a_half_message_is_received_only_after_its_commit(t: GrpcContext) -> None:
     consumer = consuming(t, kind="TRANSACTION")
     topic = consumer.topic
     entry = t.send(_half(t, topic)).entries[0]
-    t.note("before", consumer.receive_nothing(), 40401)
-    t.note("committed", t.end_transaction(topic, entry.transaction_id), 20000)
-    t.note("after", consumer.receive(), 20000)
+    t.note("before", consumer.receive_nothing(), pb.MESSAGE_NOT_FOUND)
+    t.note("committed", t.end_transaction(topic, entry.transaction_id), pb.OK)
+    t.note("after", consumer.receive(), pb.OK)
 
 
 @grpc_case("EndTransactionActivity.endTransaction")
@@ -42,8 +42,8 @@ def a_message_that_is_rolled_back_is_not_received(t: GrpcContext) -> None:
     consumer = consuming(t, kind="TRANSACTION")
     topic = consumer.topic
     entry = t.send(_half(t, topic)).entries[0]
-    t.note("rolled back", t.end_transaction(topic, entry.transaction_id, pb.ROLLBACK), 20000)
-    t.note("after", consumer.receive_nothing(), 40401)
+    t.note("rolled back", t.end_transaction(topic, entry.transaction_id, pb.ROLLBACK), pb.OK)
+    t.note("after", consumer.receive_nothing(), pb.MESSAGE_NOT_FOUND)
 
 
 @grpc_case("EndTransactionActivity.endTransaction")
@@ -53,8 +53,8 @@ def a_transaction_cannot_be_ended_twice(t: GrpcContext) -> None:
     topic = consumer.topic
     for what, resolution in (("commit", pb.COMMIT), ("rollback", pb.ROLLBACK), ("0", 0), ("9", 9)):
         entry = t.send(_half(t, topic, what)).entries[0]
-        t.note(what, t.end_transaction(topic, entry.transaction_id, resolution), 20000)
-        t.note(f"commit after {what}", t.end_transaction(topic, entry.transaction_id), 50001)
+        t.note(what, t.end_transaction(topic, entry.transaction_id, resolution), pb.OK)
+        t.note(f"commit after {what}", t.end_transaction(topic, entry.transaction_id), pb.INTERNAL_SERVER_ERROR)
     t.note("received", consumer.receive().bodies)
 
 
@@ -63,9 +63,11 @@ def ending_an_unknown_transaction_is_an_internal_error(t: GrpcContext) -> None:
     """EndTransaction with an unknown id, or a known one with another topic, is INTERNAL_SERVER_ERROR."""
     topic = t.topic(kind="TRANSACTION")
     entry = t.send(_half(t, topic)).entries[0]
-    t.note("unknown id", t.end_transaction(topic, "unknown"), 50001)
-    t.note("another topic", t.end_transaction(t.topic(kind="TRANSACTION"), entry.transaction_id), 50001)
-    t.note("unknown topic", t.end_transaction(t.new(), entry.transaction_id), 50001)
+    t.note("unknown id", t.end_transaction(topic, "unknown"), pb.INTERNAL_SERVER_ERROR)
+    t.note(
+        "another topic", t.end_transaction(t.topic(kind="TRANSACTION"), entry.transaction_id), pb.INTERNAL_SERVER_ERROR
+    )
+    t.note("unknown topic", t.end_transaction(t.new(), entry.transaction_id), pb.INTERNAL_SERVER_ERROR)
     t.note("of a normal message", t.end_transaction(topic, t.send(t.message(t.topic())).entries[0].transaction_id))
 
 
@@ -83,7 +85,7 @@ def end_transaction_ignores_message_id_source_and_client(t: GrpcContext) -> None
     ]
     for number, more in enumerate(odd):
         entry = t.send(_half(t, topic, f"m{number}")).entries[0]
-        t.note(f"request {number}", t.end_transaction(topic, entry.transaction_id, **more), 20000)
+        t.note(f"request {number}", t.end_transaction(topic, entry.transaction_id, **more), pb.OK)
     t.note("received", consumer.receive().bodies)
 
 
@@ -91,18 +93,18 @@ def end_transaction_ignores_message_id_source_and_client(t: GrpcContext) -> None
 def a_blank_transaction_id_is_rejected(t: GrpcContext) -> None:
     """EndTransaction with a blank transaction id is INVALID_TRANSACTION_ID. The topic is checked first."""
     topic = t.topic(kind="TRANSACTION")
-    t.note("empty", t.end_transaction(topic, "", message_id="x"), 40008)
-    t.note("blanks", t.end_transaction(topic, "  "), 40008)
-    t.note("bad topic", t.end_transaction("a b", ""), 40002)
+    t.note("empty", t.end_transaction(topic, "", message_id="x"), pb.INVALID_TRANSACTION_ID)
+    t.note("blanks", t.end_transaction(topic, "  "), pb.INVALID_TRANSACTION_ID)
+    t.note("bad topic", t.end_transaction("a b", ""), pb.ILLEGAL_TOPIC)
 
 
 @grpc_case("GrpcValidator.validateTopic")
 def end_transaction_with_an_illegal_topic_is_rejected(t: GrpcContext) -> None:
     """EndTransaction with an illegal topic name or without a client id is rejected."""
     for what, name in BAD_TOPICS.items():
-        t.note(what, t.end_transaction(name, "x"), 40002)
-    t.note("nothing", t.call("EndTransaction", sv.EndTransactionRequest()), 40002)
-    t.note("no client id", t.end_transaction("a b", "", client=None), 40017)
+        t.note(what, t.end_transaction(name, "x"), pb.ILLEGAL_TOPIC)
+    t.note("nothing", t.call("EndTransaction", sv.EndTransactionRequest()), pb.ILLEGAL_TOPIC)
+    t.note("no client id", t.end_transaction("a b", "", client=None), pb.CLIENT_ID_REQUIRED)
 
 
 @grpc_case("TransactionDataManager.pollNoExpireTransactionData")
@@ -111,9 +113,9 @@ def an_unchecked_transaction_can_be_ended_for_30_seconds(t: GrpcContext) -> None
     topic = t.topic(kind="TRANSACTION", queues=1)
     early, late = (t.send(_half(t, topic, each)).entries[0].transaction_id for each in ("early", "late"))
     t.wait(28)
-    t.note("after 28 s", t.end_transaction(topic, early), 20000)
+    t.note("after 28 s", t.end_transaction(topic, early), pb.OK)
     t.wait(5)
-    t.note("after 33 s", t.end_transaction(topic, late), 50001)
+    t.note("after 33 s", t.end_transaction(topic, late), pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("GrpcClientChannel.processCheckTransaction", settings=CHECKING)
@@ -145,7 +147,7 @@ def a_half_message_can_be_committed_or_rolled_back_after_a_check(t: GrpcContext)
         ended = t.end_transaction(
             topic, asked[-1].transaction_id, resolution, source=pb.SOURCE_SERVER_CHECK, client=stream.client
         )
-        t.note(what, ended, 20000)
+        t.note(what, ended, pb.OK)
         response = consumer.receive_nothing()
         t.note(f"received after {what}", [[each.body, sorted(each.user_properties)] for each in response.messages])
 
@@ -159,11 +161,11 @@ def an_end_without_commit_or_rollback_leaves_the_message_to_a_check(t: GrpcConte
         body = f"resolution {resolution}"
         entry = t.send(_half(t, topic, body), client=stream.client).entries[0]
         ended = t.end_transaction(topic, entry.transaction_id, resolution, client=stream.client)
-        t.note(body, ended, 20000)
+        t.note(body, ended, pb.OK)
         # A check round that started before the previous rollback may send that check first.
         t.note("asked", is_checked(t, stream, body))
         asked = t.end_transaction(topic, entry.transaction_id, pb.ROLLBACK, client=stream.client)
-        t.note("rolled back", asked, 20000)
+        t.note("rolled back", asked, pb.OK)
         t.leave(stream.client)
 
 
@@ -177,7 +179,7 @@ def each_check_allows_one_more_end_transaction(t: GrpcContext) -> None:
     count = len(first_checks(t, stream))
     ends = [t.end_transaction(topic, entry.transaction_id, client=stream.client).status for _ in range(count + 1)]
     t.note("ends", [ends[0], ends[-1]])
-    t.note("one more", t.end_transaction(topic, entry.transaction_id, client=stream.client), 50001)
+    t.note("one more", t.end_transaction(topic, entry.transaction_id, client=stream.client), pb.INTERNAL_SERVER_ERROR)
     received = consumer.receive()
     t.note("all copies received", len(received.messages) == count + 1)
 
@@ -214,7 +216,7 @@ def a_commit_after_the_recovery_duration_returns_ok_without_effect(t: GrpcContex
         entries = [t.send(half).entries[0] for half in halves]
         t.wait(seconds)
         for (who, source), entry in zip(sources, entries, strict=True):
-            t.note(f"{moment} {who}", t.end_transaction(consumer.topic, entry.transaction_id, source=source), 20000)
+            t.note(f"{moment} {who}", t.end_transaction(consumer.topic, entry.transaction_id, source=source), pb.OK)
         t.note(f"received {moment}", sorted(consumer.received_within(4).bodies))
 
 
@@ -225,7 +227,7 @@ def another_producer_of_the_topic_gets_the_check_after_the_senders_termination(t
     other = _producer(t, topic)
     sender = t.producer(topic)
     t.send(_half(t, topic), client=sender)
-    t.note("left", t.leave(sender), 20000)
+    t.note("left", t.leave(sender), pb.OK)
     t.note("asked", _bodies(first_checks(t, other)))
 
 
@@ -244,7 +246,7 @@ def a_producer_gets_checks_on_its_new_stream(t: GrpcContext) -> None:
     t.note("the same transaction", again.transaction_id == first.transaction_id)
     t.note("asked again", check_count(again) > check_count(first))
     ended = t.end_transaction(consumer.topic, again.transaction_id, source=pb.SOURCE_SERVER_CHECK, client=after.client)
-    t.note("committed", ended, 20000)
+    t.note("committed", ended, pb.OK)
     t.note("received", consumer.receive().bodies)
 
 
@@ -263,8 +265,8 @@ def an_undecided_half_message_is_discarded_at_the_check_limit(t: GrpcContext) ->
     t.until(twice, 25)
     t.note("asked", [check_count(each) for each in asked])
     t.note("asked later", len(checks(t, stream, 9)))
-    t.note("received", consumer.receive_nothing(), 40401)
-    t.note("committed", t.end_transaction(consumer.topic, entry.transaction_id, client=stream.client), 20000)
+    t.note("received", consumer.receive_nothing(), pb.MESSAGE_NOT_FOUND)
+    t.note("committed", t.end_transaction(consumer.topic, entry.transaction_id, client=stream.client), pb.OK)
     t.note("received after the commit", consumer.receive().bodies)
 
 
@@ -274,14 +276,14 @@ def a_half_message_with_a_delivery_time_is_discarded(t: GrpcContext) -> None:
     consumer = consuming(t, kind="TRANSACTION")
     topic = consumer.topic
     timed = t.message(topic, f"of {topic}", message_type=pb.TRANSACTION, deliver_ms=t.now_ms() + 3000)
-    t.note("sent", t.send(timed).status, 20000)
+    t.note("sent", t.send(timed).status, pb.OK)
 
     def discarded() -> list[ReceivedMessage]:
         found = t.messages_of(TRANS_CHECK_MAX_TIME_TOPIC, t.group(name="cases-given-up"))
         return [each for each in found if topic.encode() in each.body]
 
     t.note("discarded", [shown(each) for each in t.until(discarded, 90, step=1)])
-    t.note("received", consumer.receive_nothing(), 40401)
+    t.note("received", consumer.receive_nothing(), pb.MESSAGE_NOT_FOUND)
 
 
 @grpc_case(

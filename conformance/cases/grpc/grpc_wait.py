@@ -133,7 +133,7 @@ def a_receive_is_held_while_no_existing_message_matches(t: GrpcContext) -> None:
     watch = t.stopwatch()
     pending = consumer.start_receive(await_s=5, deadline=12, expression="A")
     t.wait(5.3)
-    t.note("answer", pending(), 40401)
+    t.note("answer", pending(), pb.MESSAGE_NOT_FOUND)
     t.note("after", watch.between(4.9, 8))
 
 
@@ -144,7 +144,7 @@ def a_delivered_timed_message_wakes_up_a_held_receive(t: GrpcContext) -> None:
     """A waiting receive returns when a timed message is delivered."""
     consumer = consuming(t, kind="DELAY")
     sent = t.send(consumer.message(deliver_ms=t.now_ms() + 4000, message_type=pb.DELAY))
-    t.note("sent", sent.status, 20000)
+    t.note("sent", sent.status, pb.OK)
     watch = t.stopwatch()
     pending = consumer.start_receive(await_s=12, deadline=18)
     t.wait(7)
@@ -163,7 +163,7 @@ def a_commit_wakes_up_a_held_receive(t: GrpcContext) -> None:
     watch = t.stopwatch()
     entry = sent.entries[0]
     ended = t.end_transaction(consumer.topic, entry.transaction_id, message_id=entry.message_id, client=producer)
-    t.note("ended", ended.status, 20000)
+    t.note("ended", ended.status, pb.OK)
     t.note("received", pending().bodies)
     t.note("after", watch.between(0, 2))
 
@@ -192,7 +192,7 @@ def with_retry_topic_v2_a_redelivered_message_wakes_up_a_held_receive(t: GrpcCon
     watch = t.stopwatch()
     pending = consumer.start_receive(await_s=25, deadline=30)
     t.wait(16)
-    t.note("again", pending(), 20000)
+    t.note("again", pending(), pb.OK)
     t.note("after", watch.between(16, 20))
 
 
@@ -247,6 +247,6 @@ def a_rejected_receive_takes_no_message(t: GrpcContext) -> None:
         t.note(f"{size} messages", consumer.receive(max_messages=size))
     for wish in (-(10**9), 10**9, 315_576_000_000):
         response = consumer.receive(invisible_s=wish)
-        t.note(f"{wish} s", response, 40011)
+        t.note(f"{wish} s", response, pb.ILLEGAL_INVISIBLE_TIME)
     response = consumer.receive(max_messages=2**31 - 1)
     t.note("2147483647 messages", response.bodies)

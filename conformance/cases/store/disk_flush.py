@@ -1,5 +1,7 @@
 """Sends that wait for a disk flush that does not finish in time."""
 
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
+
 from ...case import grpc_case, remoting_case
 from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext
@@ -41,5 +43,5 @@ def half_and_delayed_sends_get_flush_disk_timeout_but_commits_succeed(t: Remotin
 def a_proxy_send_with_a_late_flush_gets_master_persistence_timeout(t: GrpcContext) -> None:
     """A send through the proxy whose flush times out returns MASTER_PERSISTENCE_TIMEOUT, and the message is stored."""
     consumer = consuming(t)
-    t.note("sent", t.send(consumer.message("m0")), 50401)
+    t.note("sent", t.send(consumer.message("m0")), pb.MASTER_PERSISTENCE_TIMEOUT)
     t.note("received", consumer.received_at_last().bodies)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import grpc_case, remoting_case
@@ -60,7 +61,7 @@ def proxy_sends_are_accepted_without_free_write_buffers(t: GrpcContext) -> None:
     t.note("changed", t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, b"transientStorePoolEnable=true\n"), 0)
     refused = t.request(RequestCode.SEND_MESSAGE, t.send_fields(consumer.topic), b"refused")
     t.note("sent by the remoting protocol", refused, 2)
-    t.note("sent", t.send(consumer.message("m1")), 20000)
+    t.note("sent", t.send(consumer.message("m1")), pb.OK)
     t.until(lambda: t.max_offset(consumer.topic) == 2)
     t.note("received", consumer.received_at_last().bodies)
     t.request(RequestCode.UPDATE_BROKER_CONFIG, {}, b"transientStorePoolEnable=false\n")
