@@ -27,7 +27,7 @@ def only_unacknowledged_messages_are_redelivered(t: GrpcContext) -> None:
     handles = consumer.receive(invisible_s=10).handles
     t.note("acknowledged", consumer.ack(handles[0]).status, pb.OK)
     t.wait(11)
-    again = consumer.received_within(5)
+    again = consumer.received_within(seconds=5)
     t.note("again", attempts(again))
 
 
@@ -164,7 +164,7 @@ def a_redelivered_message_is_acknowledged_only_with_its_new_handle(t: GrpcContex
     consumer = consuming(t, 1)
     first = consumer.take(invisible_s=10)
     t.wait(11)
-    again = consumer.received_within(5)
+    again = consumer.received_within(seconds=5)
     t.note("again", again)
     t.note("by the new handle", consumer.ack(again.handles[0]), pb.OK)
     old = consumer.ack(first.system_properties.receipt_handle)

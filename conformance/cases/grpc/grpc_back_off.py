@@ -39,13 +39,13 @@ def _note_failures(consumer: GrpcConsumer) -> None:
     waited = 0.0
     for attempt in range(1, RETRIES + 2):
         watch = t.stopwatch()
-        received = consumer.received_at_last(25)
+        received = consumer.received_at_last(seconds=25)
         t.note(f"attempt {attempt}", attempts(received))
         t.note(f"attempt {attempt} came", watch.between(waited, waited + 15))
         waited = _back_off(policy, attempt)
         t.note(f"attempt {attempt} failed", consumer.change(received.handles[0], waited).status, pb.OK)
     # The status message of an empty response depends on threads: it tells whether the dead letter was read again.
-    last = consumer.received_within(6.2, await_s=6, deadline=12)
+    last = consumer.received_within(seconds=6.2, await_s=6, deadline=12)
     t.note("and then", [last.code, last.bodies])
 
 
@@ -93,7 +93,7 @@ def the_largest_retry_max_times_sends_messages_to_the_dlq_at_once(t: GrpcContext
     """
     for most in (2**31 - 1, -1, 0):
         consumer = consuming(t, 1, retryMaxTimes=most)
-        t.note(f"retries {most}", attempts(consumer.received_within(5.2)))
+        t.note(f"retries {most}", attempts(consumer.received_within(seconds=5.2)))
         t.note(f"retries {most}: dead letters", _dead_letters(consumer))
 
 

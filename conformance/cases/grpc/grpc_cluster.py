@@ -117,7 +117,7 @@ def a_handle_of_an_unknown_broker_cannot_be_used(t: GrpcContext) -> None:
     t.note("acknowledged", consumer.ack(odd))
     t.note("changed", consumer.change(odd, 20))
     t.note("forwarded", consumer.forward(odd))
-    t.note("came again", consumer.received_at_last(30).bodies)
+    t.note("came again", consumer.received_at_last(seconds=30).bodies)
 
 
 @grpc_case("RecallMessageActivity.recallMessage", settings=CLUSTER)
@@ -184,7 +184,7 @@ def a_producer_receives_transaction_checks_of_all_brokers(t: GrpcContext) -> Non
     asked: set[str] = set()
 
     def both_asked() -> bool:
-        asked.update(each.message.body.decode() for each in checks(t, stream, 5))
+        asked.update(each.message.body.decode() for each in checks(t, stream, seconds=5))
         return len(asked) == 2
 
     t.until(both_asked, 120)

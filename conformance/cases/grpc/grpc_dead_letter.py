@@ -37,7 +37,7 @@ def a_forwarded_redelivered_message_names_the_retry_topic_as_origin(t: GrpcConte
     """A redelivered message that is forwarded names the retry topic as its origin and counts the attempt."""
     consumer = _with_a_message(t)
     consumer.change(consumer.handle(), 1)
-    again = consumer.received_at_last(12)
+    again = consumer.received_at_last(seconds=12)
     t.note("again", attempts(again))
     t.note("forwarded", consumer.forward(again.handles[0], attempts=2), pb.OK)
     t.note("dead letters", _dead_letters(consumer))
@@ -149,11 +149,11 @@ def a_message_beyond_its_groups_retries_goes_to_the_dlq(t: GrpcContext) -> None:
     """A message that exceeds its group's retries is stored in the dead letter queue instead of being delivered."""
     consumer = consuming(t, 1, retryMaxTimes=1)
     for what in ("first", "second"):
-        received = consumer.received_at_last(12)
+        received = consumer.received_at_last(seconds=12)
         t.note(what, attempts(received))
         for handle in received.handles:
             consumer.change(handle, 1)
-    t.note("third", consumer.received_within(6.2, await_s=6, deadline=12))
+    t.note("third", consumer.received_within(seconds=6.2, await_s=6, deadline=12))
     t.note("dead letters", t.until(lambda: _dead_letters(consumer), 5))
 
 
@@ -164,7 +164,7 @@ def with_retry_max_times_0_an_unacknowledged_message_goes_to_the_dlq(t: GrpcCont
     t.note("first", attempts(consumer.receive(invisible_s=10)))
     retry = pop_retry_topic(consumer.topic, consumer.group, v2=False)
     t.require(t.until(lambda: t.max_offset(retry), step=0.5), "the message was not redelivered")
-    t.note("again", consumer.received_within(6.2, await_s=6, deadline=12))
+    t.note("again", consumer.received_within(seconds=6.2, await_s=6, deadline=12))
     t.note("dead letters", t.until(lambda: _dead_letters(consumer), 5))
     t.note("received", _reader_of_dead_letters(consumer).receive(), pb.OK)
 

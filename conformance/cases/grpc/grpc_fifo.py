@@ -87,7 +87,7 @@ def unacknowledged_ordered_messages_are_redelivered_together(t: GrpcContext) -> 
     watch = t.stopwatch()
     first = consumer.receive(invisible_s=10, max_messages=2)
     t.note("first", _shown(first))
-    t.note("again", _shown(again := consumer.received_within(11, max_messages=2, await_s=18, deadline=22)))
+    t.note("again", _shown(again := consumer.received_within(seconds=11, max_messages=2, await_s=18, deadline=22)))
     t.note("after", watch.at(again.delivered_ms).between(9.9, 11))
 
 
@@ -122,7 +122,7 @@ def a_shortened_invisible_duration_redelivers_ordered_messages_early(t: GrpcCont
     t.note("acknowledged", consumer.ack(first.handles[0]).status, pb.OK)
     t.note("changed", consumer.change(first.handles[1], 2).status, pb.OK)
     watch = t.stopwatch()
-    t.note("again", _shown(consumer.received_within(3, await_s=6)))
+    t.note("again", _shown(consumer.received_within(seconds=3, await_s=6)))
     t.note("after", watch.between(1.5, 4.5))
 
 
@@ -136,7 +136,7 @@ def a_changed_message_is_redelivered_with_later_acknowledged_ones(t: GrpcContext
         t.note("acknowledged", consumer.ack(second).status, pb.OK)
         t.note("changed", consumer.change(first, 2).status, pb.OK)
         watch = t.stopwatch()
-        received = consumer.received_within(3, await_s=6)
+        received = consumer.received_within(seconds=3, await_s=6)
         t.note("again", _shown(received))
         t.note("after", watch.at(received.delivered_ms).between(1.5, 3.5))
 
@@ -186,7 +186,7 @@ def an_unacknowledged_message_blocks_other_message_groups_of_its_queue(t: GrpcCo
     t.note("first", _shown(first))
     for number in (0, 2, 3):
         t.note(f"acknowledged {number}", consumer.ack(first.handles[number]).status, pb.OK)
-    t.note("again", _shown(consumer.received_within(11, max_messages=4, await_s=12, deadline=15)))
+    t.note("again", _shown(consumer.received_within(seconds=11, max_messages=4, await_s=12, deadline=15)))
     t.note("after", watch.between(9, 13))
 
 
@@ -213,10 +213,10 @@ def an_ordered_message_beyond_its_retries_goes_to_the_dlq(t: GrpcContext) -> Non
     """A message delivered more often than its group allows becomes a dead letter, and the next one is delivered."""
     consumer = consuming_in_order(t, 2, retryMaxTimes=1)
     for what in ("first", "second"):
-        response = consumer.received_within(2, max_messages=1, await_s=6)
+        response = consumer.received_within(seconds=2, max_messages=1, await_s=6)
         t.note(what, _shown(response))
         consumer.change(response.handles[0], 1)
-    t.note("third", consumer.received_within(5.2, max_messages=1))
+    t.note("third", consumer.received_within(seconds=5.2, max_messages=1))
     t.note("next", _shown(consumer.receive(max_messages=1)))
     t.note("dead letters", t.route(dlq_topic(consumer.group)).status.code)
 

@@ -47,7 +47,7 @@ def a_message_with_a_shortened_invisible_duration_is_redelivered_early(t: GrpcCo
     handle = consumer.handle()
     t.note("changed", consumer.change(handle, 2).status, pb.OK)
     watch = t.stopwatch()
-    again = consumer.received_within(9, await_s=8, deadline=12)
+    again = consumer.received_within(seconds=9, await_s=8, deadline=12)
     t.note("again", attempts(again))
     t.note("within", watch.between(2, 10.5))
 

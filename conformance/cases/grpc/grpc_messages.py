@@ -105,7 +105,7 @@ def a_redelivered_message_keeps_its_fields_with_one_more_attempt(t: GrpcContext)
     message = consumer.message("m", tag="A", keys=["k"], properties={"a": "1"})
     t.send(message)
     first = consumer.take(invisible_s=10)
-    response = t.note("again", consumer.received_within(18, await_s=18, deadline=25), pb.OK)
+    response = t.note("again", consumer.received_within(seconds=18, await_s=18, deadline=25), pb.OK)
     again = response.messages[0].system_properties
     t.note("born then", again.born_timestamp == first.system_properties.born_timestamp)
     t.note("born there", again.born_host == first.system_properties.born_host)

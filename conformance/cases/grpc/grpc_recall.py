@@ -21,7 +21,7 @@ def a_recalled_message_is_not_delivered(t: GrpcContext) -> None:
     handle = t.send(_timed(t, consumer.topic, "recalled", at)).entries[0].recall_handle
     t.send(_timed(t, consumer.topic, "kept", at))
     t.note("recalled", t.recall(consumer.topic, handle), pb.OK)
-    t.note("received", consumer.received_within(8.2, await_s=8, deadline=12).bodies)
+    t.note("received", consumer.received_within(seconds=8.2, await_s=8, deadline=12).bodies)
 
 
 @grpc_case("RecallMessageHandle.HandleV1.buildHandle")
@@ -83,7 +83,7 @@ def a_delivered_message_cannot_be_recalled(t: GrpcContext) -> None:
     """A recall after the delivery is rejected."""
     consumer = consuming(t, kind="DELAY")
     handle = t.send(_timed(t, consumer.topic, "m", t.now_ms() + 1000)).entries[0].recall_handle
-    t.note("received", consumer.received_within(4).bodies)
+    t.note("received", consumer.received_within(seconds=4).bodies)
     t.note("recalled", t.recall(consumer.topic, handle), pb.INTERNAL_SERVER_ERROR)
 
 
@@ -143,7 +143,7 @@ def a_timed_message_is_received_at_its_delivery_time(t: GrpcContext) -> None:
     at = t.now_ms() + 3000
     t.note("sent", t.send(_timed(t, consumer.topic, "m", at)).status, pb.OK)
     watch = t.stopwatch()
-    received = t.note("received", consumer.received_within(4.5), pb.OK)
+    received = t.note("received", consumer.received_within(seconds=4.5), pb.OK)
     t.note("after", watch.at(received.delivered_ms).between(2, 5))
     said = received.messages[0].system_properties.delivery_timestamp.ToMilliseconds()
     t.note("difference of the time said, ms", said - at)

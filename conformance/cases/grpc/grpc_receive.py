@@ -14,7 +14,7 @@ def a_receive_without_messages_ends_with_its_long_polling_time(t: GrpcContext) -
     """A receive without messages returns MESSAGE_NOT_FOUND when its long polling time ends."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
-    t.note("answer", consumer.received_within(5.1), pb.MESSAGE_NOT_FOUND)
+    t.note("answer", consumer.received_within(seconds=5.1), pb.MESSAGE_NOT_FOUND)
     t.note("after", watch.between(4.9, 6))
 
 
@@ -57,7 +57,7 @@ def a_default_long_polling_time_follows_deadline_and_request_timeout(t: GrpcCont
     """A receive without a long polling time waits for its deadline minus half of the settings' request timeout."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
-    t.note("answer", consumer.received_within(8.7, await_s=None), pb.MESSAGE_NOT_FOUND)
+    t.note("answer", consumer.received_within(seconds=8.7, await_s=None), pb.MESSAGE_NOT_FOUND)
     t.note("after", watch.between(8.3, 9.9))
 
 
@@ -72,7 +72,9 @@ def a_longer_request_timeout_in_the_settings_shortens_a_held_receive(t: GrpcCont
     watch = t.stopwatch()
     pending = consumer.start_receive(await_s=None, deadline=10)
     t.note(
-        "a time-out of 8 s", consumer.by(client).received_within(6.1, await_s=None, deadline=10), pb.MESSAGE_NOT_FOUND
+        "a time-out of 8 s",
+        consumer.by(client).received_within(seconds=6.1, await_s=None, deadline=10),
+        pb.MESSAGE_NOT_FOUND,
     )
     t.note("after", watch.between(5.9, 7.3))
     t.wait(7.6 - watch.seconds)
@@ -86,7 +88,7 @@ def a_receive_is_held_for_at_most_20_seconds(t: GrpcContext) -> None:
     for wish in (None, 30):
         consumer = consuming(t)
         watch = t.stopwatch()
-        t.note(f"{wish} s", consumer.received_within(20.1, await_s=wish, deadline=40), pb.MESSAGE_NOT_FOUND)
+        t.note(f"{wish} s", consumer.received_within(seconds=20.1, await_s=wish, deadline=40), pb.MESSAGE_NOT_FOUND)
         t.note(f"{wish} s: after", watch.between(19.9, 21.8))
         pending = consumer.start_receive(await_s=wish, deadline=40)
         t.wait(18.5)

@@ -193,8 +193,8 @@ def a_half_message_is_not_checked_before_its_recovery_duration_ends(t: GrpcConte
     patient = t.message(topic, "patient", message_type=pb.TRANSACTION, orphaned_transaction_recovery_duration=wish)
     t.send(patient, client=stream.client)
     t.send(_half(t, topic, "plain"), client=stream.client)
-    t.note("asked soon", _bodies(checks(t, stream, 6)))
-    t.note("asked later", _bodies(checks(t, stream, 10)))
+    t.note("asked soon", _bodies(checks(t, stream, seconds=6)))
+    t.note("asked later", _bodies(checks(t, stream, seconds=10)))
 
 
 @grpc_case("EndTransactionProcessor.rejectCommitOrRollback")
@@ -217,7 +217,7 @@ def a_commit_after_the_recovery_duration_returns_ok_without_effect(t: GrpcContex
         t.wait(seconds)
         for (who, source), entry in zip(sources, entries, strict=True):
             t.note(f"{moment} {who}", t.end_transaction(consumer.topic, entry.transaction_id, source=source), pb.OK)
-        t.note(f"received {moment}", sorted(consumer.received_within(4).bodies))
+        t.note(f"received {moment}", sorted(consumer.received_within(seconds=4).bodies))
 
 
 @grpc_case("ProducerManager.getAvailableChannel", settings=CHECKING)
@@ -259,12 +259,12 @@ def an_undecided_half_message_is_discarded_at_the_check_limit(t: GrpcContext) ->
     asked: list[sv.RecoverOrphanedTransactionCommand] = []
 
     def twice() -> bool:
-        asked.extend(checks(t, stream, 0.5))
+        asked.extend(checks(t, stream, seconds=0.5))
         return len(asked) >= 2
 
     t.until(twice, 25)
     t.note("asked", [check_count(each) for each in asked])
-    t.note("asked later", len(checks(t, stream, 9)))
+    t.note("asked later", len(checks(t, stream, seconds=9)))
     t.note("received", consumer.receive_nothing(), pb.MESSAGE_NOT_FOUND)
     t.note("committed", t.end_transaction(consumer.topic, entry.transaction_id, client=stream.client), pb.OK)
     t.note("received after the commit", consumer.receive().bodies)
@@ -308,7 +308,7 @@ def a_producer_of_other_topics_gets_no_checks(t: GrpcContext) -> None:
     topic = consuming(t, kind="TRANSACTION").topic
     other = _producer(t, t.topic(kind="TRANSACTION"))
     t.send(_half(t, topic), client=other.client)
-    t.note("asked", len(checks(t, other, 7)))
+    t.note("asked", len(checks(t, other, seconds=7)))
 
 
 def _half(t: GrpcContext, topic: str, body: str = "half") -> pb.Message:
@@ -328,14 +328,14 @@ def check_count(check: sv.RecoverOrphanedTransactionCommand) -> int:
 
 def first_checks(t: GrpcContext, stream: TelemetryStream) -> list[sv.RecoverOrphanedTransactionCommand]:
     """Return the checks in the first half second in which the stream has any."""
-    found = t.until(lambda: checks(t, stream, 0.5), 25)
+    found = t.until(lambda: checks(t, stream, seconds=0.5), 25)
     t.require(found, "no check came")
     return found
 
 
 def is_checked(t: GrpcContext, stream: TelemetryStream, body: str) -> bool:
     """True if a check of the message with this body comes within 25 s, even after others."""
-    return t.until(lambda: body in _bodies(checks(t, stream, 0.5)), 25)
+    return t.until(lambda: body in _bodies(checks(t, stream, seconds=0.5)), 25)
 
 
 def _bodies(asked: Iterable[sv.RecoverOrphanedTransactionCommand]) -> list[str]:
