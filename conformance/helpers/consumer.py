@@ -54,17 +54,17 @@ class GrpcConsumer:
         """Run a receive that must not return messages."""
         return self.t.receive_nothing(self.topic, self.group, client=self.client, **more)
 
-    def received_within(self, seconds: float, **more: Any) -> Received:
+    def received_within(self, *, seconds: float, **more: Any) -> Received:
         """Return the result of a receive after `seconds` of the deployment's time."""
         pending = self.start_receive(**more)
         self.t.wait(seconds)
         return pending()
 
-    def received_at_last(self, seconds: float = 20) -> Received:
+    def received_at_last(self, *, seconds: float = 20) -> Received:
         """Receive repeatedly; returns the first result with a message. Raises Contradiction if none has one."""
 
         def look() -> Received | None:
-            received = self.received_within(_SHORTEST_WAIT_SECONDS)
+            received = self.received_within(seconds=_SHORTEST_WAIT_SECONDS)
             return received if received.messages else None
 
         received = self.t.until(look, seconds)

@@ -1,8 +1,7 @@
 """The processors of the served request codes, one file per domain noun.
 
-A file declares headers, translates requests into operations, and encodes responses. A request may leave out the header
-fields that have a default. All mappings by code derive from this; `unserved.py` has the other codes. It must not
-contain rules about messages: those belong to the engine.
+A file declares headers (fields with a default may be absent), translates requests into operations, and encodes
+responses. All mappings by code derive from this, except that of `unserved.py`. It must not contain the engine's rules.
 """
 
 from collections.abc import Mapping

@@ -68,5 +68,5 @@ def a_broker_without_write_permission_accepts_half_messages(t: GrpcContext) -> N
     t.note("sent", sent.status, pb.OK)
     for entry in (before, sent.entries[0]):
         t.note("ended", t.end_transaction(topic, entry.transaction_id), pb.OK)
-    t.note("received", sorted(consumer.received_within(_ENDED_SECONDS).bodies))
+    t.note("received", sorted(consumer.received_within(seconds=_ENDED_SECONDS).bodies))
     _become(t, "brokerPermission=6")

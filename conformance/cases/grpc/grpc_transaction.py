@@ -343,7 +343,7 @@ def _bodies(asked: Iterable[sv.RecoverOrphanedTransactionCommand]) -> list[str]:
     return sorted({each.message.body.decode() for each in asked})
 
 
-def checks(t: GrpcContext, stream: TelemetryStream, seconds: float) -> list[sv.RecoverOrphanedTransactionCommand]:
+def checks(t: GrpcContext, stream: TelemetryStream, *, seconds: float) -> list[sv.RecoverOrphanedTransactionCommand]:
     """Return the checks received on the stream within `seconds`."""
     t.wait(seconds)
     # The response to these settings, recognized by a number, comes after all earlier commands.
