@@ -45,7 +45,7 @@ def queue_lag(broker: "Broker", group: str, topic: str, queue_id: int) -> QueueL
     in_flight = broker.pop_in_flight.count(group_queue)
     if broker.orders.has_batch(group_queue):
         # the group commits an offset beyond an ordered batch only when the batch is acknowledged
-        position, ahead = committed, 0
+        position, popped = committed, 0
     else:  # the merge buffer commits the offset some time after the pop
-        position, ahead = broker.pop_buffer.next_read_offset(group_queue, committed), in_flight
-    return QueueLag(committed, first, end, in_flight, lag=max(end - max(position, first), 0) + ahead)
+        position, popped = broker.pop_buffer.next_read_offset(group_queue, committed), in_flight
+    return QueueLag(committed, first, end, in_flight, lag=max(end - max(position, first), 0) + popped)

@@ -48,7 +48,7 @@ type ProgressView struct {
 	InFlight int64 `json:"in_flight"`
 	// The number of messages that the group has not finished: not read yet, or popped and in flight.
 	Lag int64 `json:"lag"`
-	// The offset below which the group gets messages by redelivery only. Pulls that are not committed do not count.
+	// The offset below which the group receives messages only by redelivery. Pulls raise it when they are committed.
 	Passed int64 `json:"passed"`
 	// The suspension of the group at its position, because it reads too much cold data; absent if it may read.
 	Suspension *ColdSuspension `json:"suspension"`

@@ -421,7 +421,9 @@ export interface ProgressView {
   inFlight: number;
   /** The number of messages that the group has not finished: not read yet, or popped and in flight. */
   lag: number;
-  /** The offset below which the group gets messages by redelivery only. Pulls that are not committed do not count. */
+  /**
+   * The offset below which the group receives messages only by redelivery. Pulls raise it when they are committed.
+   */
   passed: number;
   /** The suspension of the group at its position, because it reads too much cold data; null if it may read. */
   suspension: ColdSuspension | null;

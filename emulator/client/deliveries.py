@@ -268,8 +268,7 @@ class Deliveries:
             if tables is None or found is None or not found[1].reports_progress:
                 continue
             committed = tables.offsets.query(group, topic, queue_id)
-            while use.pulled and use.pulled[0][2][-1] < committed:
-                use.pulled.popleft()
+            use.drop_committed(committed)
             for number, since_ms, offsets in use.pulled:
                 for offset in offsets:
                     before = held.get((key, queue_id, offset))

@@ -68,6 +68,19 @@ class QueueUse:
     committed: int = -1
     """The offset that the client committed last, -1 if it has committed none. Most pulls repeat it."""
 
+    def drop_committed(self, committed: int) -> None:
+        """Drop the oldest pulls, up to the first one with a message that is not below a committed offset."""
+        pulled = self.pulled
+        while pulled and pulled[0][2][-1] < committed:
+            pulled.popleft()
+
+    def next_pulled(self) -> int:
+        """Return the offset after the newest pulled message that is kept, -1 if none is."""
+        if not self.pulled:
+            return -1
+        _, _, offsets = self.pulled[-1]
+        return offsets[-1] + 1
+
 
 Queues = dict[Topic, dict[int, QueueUse]]
 
@@ -104,8 +117,7 @@ class QueueUses:
             committed = operation.commit_offset
             if committed != use.committed and not _is_slave(node):
                 self._committed(use, committed)
-            while pulled and pulled[0][2][-1] < committed:
-                pulled.popleft()
+            use.drop_committed(committed)
         if outcome is None:
             use.ended = 0
             return

@@ -33,7 +33,7 @@ class ProgressView:
     lag: int
     """The number of messages that the group has not finished: not read yet, or popped and in flight."""
     passed: int = 0
-    """The offset below which the group gets messages by redelivery only. Pulls that are not committed do not count."""
+    """The offset below which the group receives messages only by redelivery. Pulls raise it when they are committed."""
     suspension: ColdSuspension | None = None
     """The suspension of the group at its position, because it reads too much cold data; None if it may read."""
 
@@ -104,7 +104,8 @@ class QueueInspection:
 
     def _count_held(self, scope: Scope) -> Counter[tuple[str, str, int]]:
         """Return the number of messages in flight by broker, group and queue id."""
-        return Counter((hold.key[0], hold.key[1], hold.key[3]) for hold in self._holds.read(scope))
+        keys = (hold.key for hold in self._holds.read(scope))
+        return Counter((broker, group, queue_id) for broker, group, _, queue_id, _ in keys)
 
     def _view(self, broker: Broker, topic: str, queue_id: int, held: Counter[tuple[str, str, int]]) -> QueueView:
         config = broker.topics.find(topic)
@@ -132,28 +133,33 @@ class QueueInspection:
         committed = offsets.committed.get((group, topic), {}).get(queue_id)
         reset = offsets.pending_reset(group, topic, queue_id)
         known = committed if reset is None else reset
-        ahead = broker.pop_in_flight.count(queue)
+        popped = broker.pop_in_flight.count(queue)
         if broker.orders.has_batch(queue):
-            read, ahead = known, 0  # the committed offset passes no unacknowledged message of an ordered batch
+            read, popped = known, 0  # the committed offset passes no unacknowledged message of an ordered batch
         elif reset is not None:
-            read = reset  # the next pop takes it, and forgets the offset of the merge buffer
+            read = reset  # the next pop reads from there, whatever the merge buffer holds
         else:
             read = broker.pop_buffer.next_read_offset(queue, -1 if known is None else known)
             read = None if read < 0 else read
-        position = self._position(broker, queue, first if read is None else max(read, first), reset)
+        unread = first if read is None else max(read, first)
+        position = self._position(broker, queue, unread, reset)
         return ProgressView(
             committed=committed,
             pending_reset=reset,
             position=position,
             delivered=delivered,
             in_flight=held,
-            lag=max(end - (first if read is None else max(read, first)), 0) + ahead,
+            lag=max(end - unread, 0) + popped,
             passed=self._passed(broker, queue, 0 if read is None else read, reset),
             suspension=broker.cold_data.suspension(group, topic, queue_id, position),
         )
 
     def _passed(self, broker: Broker, queue: GroupQueue, read: int, reset: int | None) -> int:
-        """Return the offset below which the group does not read again. Pops with KV records store a pull offset."""
+        """Return the offset below which the group does not read again.
+
+        With KV records, pops store it as the pull offset. The pull offset of a group that pulls is not one: the group
+        reads again if it does not commit.
+        """
         topic, group, queue_id = queue
         if reset is not None or not broker.config.pop_consumer_kv_service_enable:
             return read
@@ -164,18 +170,18 @@ class QueueInspection:
         )
         return read if pulls else max(read, broker.offsets.pull_offset(group, topic, queue_id))
 
-    def _position(self, broker: Broker, queue: GroupQueue, read: int, reset: int | None) -> int:
-        """Return the offset that a group reads next: pulls of connected clients and cached records are ahead."""
+    def _position(self, broker: Broker, queue: GroupQueue, unread: int, reset: int | None) -> int:
+        """Return the offset that a group reads next: after pulls of connected clients, and pops with KV records."""
         topic, group, queue_id = queue
         if reset is not None:
-            return read
+            return unread
         pulled = [
-            use.pulled[-1][2][-1] + 1
+            use.next_pulled()
             for channel, used, used_id, use in self._parts.deliveries.uses()
-            if used == (broker.name, group, topic) and used_id == queue_id and use.pulled
+            if used == (broker.name, group, topic) and used_id == queue_id
             if broker.clients.connected_consumer(group, channel) is not None
         ]
-        return max(read, broker.offsets.pull_offset(group, topic, queue_id), *pulled)
+        return max(unread, broker.offsets.pull_offset(group, topic, queue_id), *pulled)
 
 
 def _queue_nums(broker: Broker, topic: str) -> int:

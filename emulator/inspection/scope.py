@@ -12,8 +12,8 @@ class Scope:
     queue_id: int | None = None
     offset: int | None = None
 
-    def has(self, group: str, topic: str, queue_id: int, first: int, last: int) -> bool:  # noqa: PLR0917 - a queue and its offsets
-        """True if some of the offsets from `first` to `last` of a queue may be selected."""
+    def overlaps(self, group: str, topic: str, queue_id: int, first: int, last: int) -> bool:  # noqa: PLR0917 - a queue and its offsets
+        """True if the selection contains at least one offset of a queue from `first` to `last`."""
         return (
             self.group in (None, group)
             and self.topic in (None, topic)

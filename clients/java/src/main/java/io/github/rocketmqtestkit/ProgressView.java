@@ -40,7 +40,7 @@ public final class ProgressView extends Values {
         return fields.number("lag");
     }
 
-    /** The offset below which the group gets messages by redelivery only. Pulls that are not committed do not count. */
+    /** The offset below which the group receives messages only by redelivery. Pulls raise it when they are committed. */
     public long passed() {
         return fields.number("passed");
     }
