@@ -21,7 +21,7 @@ _RULES: tuple[Rule, ...] = (skipped_by_filter, dropped_by_member, moved_past)
 def passed_clauses(group: GroupView, scene: Scene) -> Iterator[IdleClause]:
     """Yield for each topic the newest message that the group has passed without a delivery, with the cause."""
     if any("broadcast" in member.kind for member in group.members):
-        return
+        return  # a broker does not know their progress
     for topic in own_topics(group):
         found = [each for queue in scene.inspection.queues(topic) for each in _undelivered(group, scene, queue)]
         if found:

@@ -84,7 +84,7 @@ def _refused(scene: Scene, message: Missing) -> Finding | None:
     if refused.code == _TYPE_CONFLICT:
         return Finding(Reason.REFUSED_TYPE, f"{when}: {_conflict(scene, refused)}", facts, _other_type(refused))
     remark = f": {plain_remark(refused)}" if refused.remark else ""
-    change = changes.send(f"send it again without the cause of {refused.code}")
+    change = changes.send(f"remove the cause of {refused.code}, and send it again")
     return Finding(Reason.REFUSED, f"{when}: {refused.code}{remark}", facts, (change,))
 
 

@@ -99,7 +99,7 @@ def remedy(refused: RefusedRequest) -> Change:
         return changes.configure("grant the right that the refusal names: rocketmq.user(..., allow={...})")
     if refused.code in _FILTERS:
         return changes.subscribe("correct the filter expression of the subscription")
-    return changes.wait(f"the client requests again without the cause of {refused.code}")
+    return changes.wait(f"remove the cause of {refused.code}, and wait until the client requests again")
 
 
 def _was_served_since(subject: Subject, at_ms: int) -> bool:
