@@ -80,7 +80,7 @@ class ControlFrames:
         self._output.remove_stream(stream, TRANSITIONS[stream.state, StreamEvent.CLIENT_RESET][1])
         if receiver is not None:
             receiver.client_lost(
-                f"the client reset the stream with {frames.reset_code(int.from_bytes(payload, 'big')).name}"
+                f"the client reset the stream with {frames.error_code(int.from_bytes(payload, 'big')).name}"
             )
 
     def _on_ping(self, flags: int, stream_id: int, payload: bytes) -> None:

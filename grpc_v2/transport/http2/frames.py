@@ -1,4 +1,4 @@
-"""The HTTP/2 frame layout: type numbers, flags, and encoders of the frames that a server sends (RFC 9113 section 6).
+"""HTTP/2 frames (RFC 9113 section 6): type numbers, flags, encoders of a server's frames, and edits of encoded frames.
 
 A frame is nine bytes of head (24-bit length, type, flags, 31-bit stream id) and the payload. The type numbers are plain
 integers because the receive loop compares them for every frame.
@@ -89,20 +89,20 @@ def header_frames(stream_id: int, block: bytes, max_frame_bytes: int, *, end_str
     return b"".join(parts)
 
 
-def reset_code(code: int) -> ErrorCode:
-    """Return the named error code. An unknown code counts as INTERNAL_ERROR (RFC 9113 section 7)."""
+def error_code(number: int) -> ErrorCode:
+    """Return the error code with a number. An unknown number counts as INTERNAL_ERROR (RFC 9113 section 7)."""
     try:
-        return ErrorCode(code)
+        return ErrorCode(number)
     except ValueError:
         return ErrorCode.INTERNAL_ERROR
 
 
 def split_frames(data: bytes) -> list[bytes]:
-    """Split complete frames."""
+    """Split bytes into frames. If the bytes end within a frame, the last item is a part of it."""
     found = []
     at = 0
     while at < len(data):
-        end = at + 9 + int.from_bytes(data[at : at + 3], "big")
+        end = at + HEAD_BYTES + int.from_bytes(data[at : at + 3], "big")
         found.append(data[at:end])
         at = end
     return found
