@@ -24,6 +24,7 @@ B = TypeVar("B", bound="Bean")
 Read = Callable[[Any, str], Any]
 
 NULL_KEY = 'java.lang.NullPointerException: Cannot invoke "Object.hashCode()" because "key" is null'
+"""The message of an exception of upstream's handlers, which look up the value of a member in a map."""
 NULL_ITEM = "java.lang.NullPointerException"
 _BITS = {"Int": values.INT_BITS, "Long": values.LONG_BITS}
 
@@ -79,7 +80,7 @@ class Bean:
             if given is None and declared.alternate is not None:
                 given = members.get(declared.alternate)
             bits = _BITS.get(declared.kind)
-            if bits is not None and not _is_usual(given, bits):
+            if bits is not None and not _readers_agree(given, bits):
                 kinds = {each.declared.name: each.declared.kind for each in cls.FIELDS}
                 if values.is_read_fast(members, declared.name, kinds):
                     given = values.fast_read(given, bits)
@@ -100,7 +101,8 @@ def bean(cls: type[B]) -> type[B]:
     return made
 
 
-def _is_usual(value: Any, bits: int) -> bool:
+def _readers_agree(value: Any, bits: int) -> bool:
+    """True if fastjson's fast and ordinary readers read a value alike: null, or a whole number in range."""
     return value is None or (value.__class__ is int and fits(value, bits))
 
 
@@ -149,6 +151,7 @@ def _read_bean(value: Any, name: str, *, cls: type[Bean]) -> Bean | None:
 
 
 def _read_items(value: Any, name: str, *, kind: type, item: Read, is_bean: bool) -> Any:
+    """Read a list or set. A null among beans is an error, as in upstream's handlers; other nulls are dropped."""
     if not isinstance(value, list):
         raise values.fastjson_error(f"field {name} expect '[', but {values.token_name(value)}")
     found = [None if each is None else item(each, str(index)) for index, each in enumerate(value)]
