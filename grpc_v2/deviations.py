@@ -35,9 +35,9 @@ DEVIATIONS = (
         ("route_cache",),
     ),
     Deviation(
-        "response to settings that arrives before the client listens",
-        "one response to each settings command",
-        "one at once; for the first command of a stream further ones follow, at the times of settingsPushAgainMillis",
+        "response to settings, which a client misses if it does not listen yet",
+        "sent once",
+        "sent once; the response to the first settings of a stream is repeated at the times of settingsPushAgainMillis",
     ),
     Deviation(
         "end of a long poll without messages",
@@ -60,16 +60,16 @@ DEVIATIONS = (
     Deviation(
         "several brokers",
         "a LOCAL proxy has one broker",
-        "each request goes to the broker that its queue or receipt handle names; with an unknown name it goes to"
-        " the first broker, a receive to all of them",
+        "each request goes to the broker that its queue or receipt handle names; if there is none of that name,"
+        " a ReceiveMessage goes to all brokers, and another request to the first one",
     ),
     Deviation(
         "a broker whose slave runs without its master, behind a CLUSTER proxy",
-        "receives that name it go to the slave, which cannot store check points: its messages are redelivered every"
-        " five seconds and cannot be acknowledged. QueryAssignment returns INTERNAL_SERVER_ERROR, a"
+        "a ReceiveMessage for its queues goes to the slave, which cannot store check points: its messages are"
+        " redelivered every five seconds and cannot be acknowledged. QueryAssignment returns INTERNAL_SERVER_ERROR, a"
         " NullPointerException, for all its topics",
-        "its queues are in routes, as in upstream; until its master has restarted, receives go to the other brokers"
-        " and assignments leave it out",
+        "its queues are in routes, as in upstream; until its master has restarted, consumers receive from the other"
+        " brokers only, and assignments do not contain it",
     ),
     Deviation(
         "request with more than 100,000 fields, including those of nested messages",

@@ -20,6 +20,9 @@ All RPCs of `apache.rocketmq.v2.MessagingService` that the proxy of Apache Rocke
 emulator handles them. This page is generated from the table of RPCs by
 `python -m rocketmq_testkit.grpc_v2.rpc_page > docs/rpcs.md`.
 
+Engine operations are the requests that the proxy sends to a broker or name server for an RPC. The journal and the
+criteria of [faults](faults.md) use these names, too.
+
 A result is a Status inside a response whose gRPC status is OK. The last column lists the codes other than OK; their
 texts are upstream's. Telemetry ends its stream with a gRPC status instead (INVALID_ARGUMENT, INTERNAL). Methods that
 are not listed, such as those of `Admin`, return UNIMPLEMENTED, as in upstream.
@@ -28,9 +31,10 @@ are not listed, such as those of `Admin`, return UNIMPLEMENTED, as in upstream.
 _DIFFERENCES = """\
 ## Deliberate differences
 
-No configuration key gives the emulator these defects of upstream, except an empty `settingsPushAgainMillis`. A fault
-can switch on those with a name in the last column: `faults.upstream_defect("route_cache")`. All other differences are
-configuration keys with upstream's behavior as their default (`docs/config-keys.md`).
+The emulator differs from 5.3.3 in these rows with every configuration, except that an empty `settingsPushAgainMillis`
+stops the repetition of settings. A fault can switch on the defects in the last column, as in
+`faults.upstream_defect("route_cache")`. All other differences need [a configuration key](config-keys.md), whose default
+is upstream's behavior.
 """
 
 

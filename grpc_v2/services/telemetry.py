@@ -49,7 +49,7 @@ class TelemetryService:
     tick: Callable[[], None]
 
     def telemetry(self, call: RpcCall, _request: None) -> None:
-        """Store settings and respond to them. Send transaction checks to producers, messages to verify to consumers."""
+        """Store settings and respond to them. Send transaction checks, and requests to consume one given message."""
         stream = _TelemetryStream(self, call)
         call.server_call.listen(
             lambda command: call.run_guarded(stream.handle, command), lambda: call.run_guarded(stream.end)
