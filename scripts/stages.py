@@ -1,4 +1,4 @@
-"""Runs the stages of `make test` one after another, once `.venv` exists, and prints their times and a verdict.
+"""Runs the stages of `make test` in their order, once `.venv` exists, and prints their times and a verdict.
 
     python scripts/stages.py [STAGE ...]
 
@@ -14,8 +14,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -50,6 +49,7 @@ from selected_tests import (
     WITHOUT_OTHER_STAGES,
     WITHOUT_REAL_BROKERS,
 )
+from stage_runs import Stage, StageFailed, StageResult, execute, run
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / ".reports"
@@ -75,67 +75,16 @@ The factor is for machines with other load.
 """
 RUN_SECONDS_MAX = 45 * 60.0
 """Limit in seconds for a whole run on the build server; a longer run fails."""
-MARGIN = 2.1
-"""Factor by which a stage may exceed its budget on the build server.
-
-On 2026-11-26 one machine took 1.9 times as long for the recorded cases as the machine of the budget (67 s and 35 s).
-"""
-LEAST_MARGIN_SECONDS = 180.0
-"""Seconds by which a stage may always exceed its budget: on a new machine it downloads packages first."""
 RESERVED: Mapping[str, float] = {
     "further clients, ports and machines": 110.0,
 }
 """Seconds of the budget reserved for future stages. With those of STAGES they must fit into RUN_SECONDS_MAX."""
 
 
-class StageFailed(Exception):
-    """A command of a stage ended with a code other than 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One step: `run` raises StageFailed or another error if it fails.
-
-    If the stage is `needed`, a failure ends the whole run. `seconds` is its part of the budget, on two idle cores.
-    """
-
-    name: str
-    what: str
-    run: Callable[[], None]
-    seconds: float = 0.0
-    _: KW_ONLY
-    needed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class StageResult:
-    """Outcome of a stage. `problem` is empty if it passed; `allowed` is its part of the budget.
-
-    `sets_up` is True for stages that install and build: their time depends on the state of the machine.
-    """
-
-    name: str
-    problem: str
-    seconds: float
-    allowed: float = 0.0
-    _: KW_ONLY
-    sets_up: bool = False
-
-    @property
-    def too_slow(self) -> bool:
-        """True if a stage other than set-up took longer than the budget allows on the slowest machine seen."""
-        return not self.sets_up and self.seconds > max(MARGIN * self.allowed, self.allowed + LEAST_MARGIN_SECONDS)
-
-
 def call(*words: str | Path, cwd: Path = ROOT, **variables: str) -> None:
-    """Run a command with the output of this process, and further environment variables. Raises StageFailed."""
-    command = [str(word) for word in words]
-    print("$", " ".join(command), flush=True)
+    """Run a command of a stage with further environment variables. Raises StageFailed."""
     # All emulators of a stage report their own bugs in this file; the tests' processes have files of their own.
-    environment = {**os.environ, "ROCKETMQ_TESTKIT_BUG_REPORTS": str(BUGS), **variables}
-    done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, check=False, env=environment)
-    if done.returncode != 0:
-        raise StageFailed(f"{command[0]} ended with code {done.returncode}")
+    execute([str(word) for word in words], cwd, {**os.environ, "ROCKETMQ_TESTKIT_BUG_REPORTS": str(BUGS), **variables})
 
 
 def pytest(
@@ -271,14 +220,14 @@ def scenarios(findings: Path, *words: str) -> None:
 def run_conformance() -> None:
     """Compare the emulator with recorded real brokers: every case, and a sample of scenarios and SDKs."""
     command = Path(sys.executable).with_name("rocketmq-conformance")
-    runs: tuple[Callable[[], None], ...] = (
+    comparisons: tuple[Callable[[], None], ...] = (
         partial(call, command, "run", "--target", "emulator", "--jobs", WORKERS, "--json", CASES),
         partial(scenarios, SAMPLE, "--sample", "--repeated-max", REPEATED_MAX),
     )
     problems = []
-    for run in runs:
+    for compare in comparisons:
         try:
-            run()
+            compare()
         except StageFailed as failed:
             problems.append(str(failed))
     found = [each for each in (CASES, SAMPLE) if each.is_file()]
@@ -445,7 +394,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("system", "programs that the build requires", run_system, 5, needed=True),
     Stage("lint", "ruff", run_lint, 4),
     Stage("types", "mypy --strict", run_types, 27),
-    Stage("docs", "the documentation site", run_docs, 11),
+    Stage("docs", "the documentation site", run_docs, 11, beside="types"),
     Stage("drivers", "SDK drivers", run_drivers, 5, needed=True),
     Stage("tests", "all tests without outside clients", run_tests, 535),
     Stage("alone", "tests that need an idle machine", run_alone, 30),
@@ -462,10 +411,10 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "executable", "the executable, helpers that start it, containers, artifacts of a release", run_executable, 205
     ),
-    Stage("sidecar", "the image", run_sidecar, 80),
     Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 40),
-    Stage("control-api", "generated requests to the control port", run_control_api, 35),
     Stage("console", "the web console in a browser", run_console, 130),
+    Stage("sidecar", "the image", run_sidecar, 80, beside="console"),
+    Stage("control-api", "generated requests to the control port", run_control_api, 35, beside="console"),
     Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20),
     Stage("compiled", "engine, protocols and a sample of the host's tests, with compiled modules", run_compiled, 120),
 )
@@ -507,34 +456,17 @@ def main(names: Sequence[str]) -> int:
     return conclude(results, time.monotonic() - begin, limit)
 
 
-def run(stages: Iterable[Stage]) -> list[StageResult]:
-    """Run stages in order. A needed stage that fails ends the run."""
-    results = []
-    for stage in stages:
-        print(f"\n--- {stage.name}: {stage.what}", flush=True)
-        begin = time.monotonic()
-        problem = ""
-        try:
-            stage.run()
-        except (StageFailed, system.MissingProgram) as error:
-            problem = str(error)
-            print(f"--- {stage.name} failed: {problem}", flush=True)
-        results.append(StageResult(stage.name, problem, time.monotonic() - begin, stage.seconds, sets_up=stage.needed))
-        if problem and stage.needed:
-            break
-    return results
-
-
 def conclude(results: Sequence[StageResult], seconds: float, limit: float | None = None) -> int:
     """Print the times of stages, the verdict on all tests and the closing line; return the exit code.
 
     A run of more than `limit` seconds fails. With a limit, a stage that exceeds its budget by the margin fails as well.
     """
-    print("\n--- stages: seconds used, of the budget", flush=True)
+    print("\n--- stages: seconds used, of the budget, and processor seconds of all cores", flush=True)
     for result in results:
         slow = limit is not None and result.too_slow
         status = result.problem or ("TOO SLOW" if slow else "ok")
-        print(f"{result.name:<12} {result.seconds:8.1f} s of {result.allowed:4.0f}  {status}")
+        used = f"{result.seconds:8.1f} s of {result.allowed:4.0f} {result.processor_seconds:8.1f} s"
+        print(f"{result.name:<12} {used}  {status}")
     files = sorted(REPORTS.glob("*.xml"))
     found = verdict.read(files)
     for name in found.failed:

@@ -8,6 +8,7 @@ import stages
 from bug_reports import take
 from bug_suite import failed_teardowns, run_suite
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
+from stage_runs import StageResult
 
 ROOT = Path(__file__).parents[2]
 SUITE = """
@@ -77,8 +78,8 @@ def test_a_conformance_run_during_which_a_bug_was_reported_fails(
     """A conformance run during which a bug was reported fails, even if every case has the recorded outcome."""
     monkeypatch.setattr(stages, "REPORTS", tmp_path)
     monkeypatch.setattr(stages, "BUGS", tmp_path / "bugs.txt")
-    assert stages.conclude([stages.StageResult("conformance", "", 1.0)], 1.0) == 0
+    assert stages.conclude([StageResult("conformance", "", 1.0)], 1.0) == 0
     code = "from rocketmq_testkit.emulator.kernel import bug_reports as bugs; bugs.note('an IndexError')"
     stages.call(sys.executable, "-c", code)
-    assert stages.conclude([stages.StageResult("conformance", "", 1.0)], 1.0) == 1
+    assert stages.conclude([StageResult("conformance", "", 1.0)], 1.0) == 1
     assert "an IndexError" in capsys.readouterr().out

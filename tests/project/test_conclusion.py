@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 import stages
+from stage_runs import Stage, StageResult, run
 
 PASSED = '<testsuites><testsuite><testcase classname="a" name="test_one" time="1"/>{more}</testsuite></testsuites>'
 SKIP = '<testcase classname="c" name="test_java"><skipped type="pytest.skip" message="no java"/></testcase>'
 FAILURE = '<testcase classname="c" name="test_bad"><failure message="boom"/></testcase>'
-WELL = stages.StageResult("tests", "", 1.0)
+WELL = StageResult("tests", "", 1.0)
 
 
 @pytest.fixture
@@ -57,13 +58,13 @@ def test_a_failed_stage_fails_the_run_although_its_tests_passed(
     """A failed stage fails the run although its tests passed; its problem is shown with its time."""
     junit(reports)
 
-    assert stages.conclude([WELL, stages.StageResult("types", "mypy ended with code 1", 3.0)], 4) == 1
-    assert "types             3.0 s of    0  mypy ended with code 1" in capsys.readouterr().out
+    assert stages.conclude([WELL, StageResult("types", "mypy ended with code 1", 3.0)], 4) == 1
+    assert "types             3.0 s of    0      0.0 s  mypy ended with code 1" in capsys.readouterr().out
 
 
 def test_a_run_without_reports_succeeds_and_an_empty_report_fails_it(reports: Path) -> None:
     """A run without reports, such as one of the stage lint, can succeed; a report without a passed test fails it."""
-    assert stages.conclude([stages.StageResult("lint", "", 1.0)], 1) == 0
+    assert stages.conclude([StageResult("lint", "", 1.0)], 1) == 0
     (reports / "tests.xml").write_text("<testsuites/>")
     assert stages.conclude([WELL], 1) == 1
 
@@ -77,7 +78,7 @@ def test_tests_that_leave_no_report_fail_their_stage(
     runner.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
 
-    [result] = stages.run([stages.Stage("tests", "", lambda: stages.pytest("tests", workers="0"))])
+    [result] = run([Stage("tests", "", lambda: stages.pytest("tests", workers="0"))])
 
     assert result.problem == "tests has written no report; its tests are unknown"
     assert stages.conclude([result], 1) == 1
@@ -100,26 +101,26 @@ def test_a_stage_over_its_budget_fails_the_run_only_on_the_build_server(
     Quick stages have a margin in seconds. Other machines have unknown load.
     """
     junit(reports)
-    slow, quick = stages.StageResult("spark", "", 631.0, 300.0), stages.StageResult("lint", "", 184.0, 5.0)
+    slow, quick = StageResult("spark", "", 631.0, 300.0), StageResult("lint", "", 184.0, 5.0)
 
     assert stages.conclude([slow, quick], 240, stages.RUN_SECONDS_MAX) == 1
     printed = capsys.readouterr().out
-    assert "spark           631.0 s of  300  TOO SLOW\n" in printed
-    assert "lint            184.0 s of    5  ok\n" in printed
+    assert "spark           631.0 s of  300      0.0 s  TOO SLOW\n" in printed
+    assert "lint            184.0 s of    5      0.0 s  ok\n" in printed
     assert stages.conclude([slow, quick], 240) == 0
-    assert stages.conclude([stages.StageResult("spark", "", 630.0, 300.0)], 240, stages.RUN_SECONDS_MAX) == 0
+    assert stages.conclude([StageResult("spark", "", 630.0, 300.0)], 240, stages.RUN_SECONDS_MAX) == 0
 
 
 def test_set_up_stages_are_never_too_slow() -> None:
     """Stages of set-up have no budget, because a new machine builds drivers that others have in their cache."""
-    [result] = stages.run([stages.Stage("drivers", "", lambda: None, 10.0, needed=True)])
+    [result] = run([Stage("drivers", "", lambda: None, 10.0, needed=True)])
 
     assert result.sets_up
     assert not replace(result, seconds=1000.0).too_slow
 
 
 def test_the_result_of_a_stage_has_its_budget() -> None:
-    [result] = stages.run([stages.Stage("one", "", lambda: None, 12.0)])
+    [result] = run([Stage("one", "", lambda: None, 12.0)])
 
     assert result.allowed == 12.0
     assert not result.too_slow
@@ -148,7 +149,7 @@ def test_only_a_whole_run_on_the_build_server_has_a_limit(
         limits.append(most)
         return 0
 
-    monkeypatch.setattr(stages, "STAGES", (stages.Stage("one", "", lambda: None),))
+    monkeypatch.setattr(stages, "STAGES", (Stage("one", "", lambda: None),))
     monkeypatch.setattr(stages, "conclude", note)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")  # the run removes it
     if ci is None:
@@ -162,7 +163,7 @@ def test_only_a_whole_run_on_the_build_server_has_a_limit(
 def test_processes_of_a_run_may_write_bytecode(reports: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes of a run may write bytecode even in containers that forbid it, so that the package is compiled once."""
     found: list[str | None] = []
-    look = stages.Stage("one", "", lambda: found.append(os.environ.get("PYTHONDONTWRITEBYTECODE")))
+    look = Stage("one", "", lambda: found.append(os.environ.get("PYTHONDONTWRITEBYTECODE")))
     monkeypatch.setattr(stages, "STAGES", (look,))
     monkeypatch.setattr(stages, "conclude", lambda *_: 0)
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")

@@ -12,6 +12,7 @@ import pythons
 import stages
 import system
 import verdict
+from stage_runs import Stage, StageFailed, run
 
 ROOT = Path(__file__).resolve().parents[2]
 JUNIT = """<?xml version="1.0"?><testsuites><testsuite>
@@ -182,13 +183,13 @@ class TestStages:
 
         def fail() -> None:
             ran.append("fail")
-            raise stages.StageFailed("on purpose")
+            raise StageFailed("on purpose")
 
         def work() -> None:
             ran.append("work")
 
-        check = stages.run([stages.Stage("a", "", fail), stages.Stage("b", "", work)])
-        needed = stages.run([stages.Stage("a", "", fail, needed=True), stages.Stage("b", "", work)])
+        check = run([Stage("a", "", fail), Stage("b", "", work)])
+        needed = run([Stage("a", "", fail, needed=True), Stage("b", "", work)])
 
         assert ran == ["fail", "work", "fail"]
         assert [result.problem for result in check] == ["on purpose", ""]
