@@ -7,6 +7,9 @@ pytest runs a third of the parameters of each marked test, and each test without
 `sampled("tests")`, only a third of its tests without parameters run. A hash of the names chooses. `make test-seldom`
 runs all marked tests, and this command writes the record, `tests/sampled.json`, from the JUnit files. A file that has
 changed since runs whole.
+
+With TEST_SAMPLE=all, pytest runs a third of the parameters of every test, marked or not. That is for runs of tests that
+have passed whole with other libraries or without compiled modules.
 """
 
 import hashlib
@@ -22,6 +25,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "tests" / "sampled.json"
 MARK = re.compile(r"^(@|pytestmark = )pytest\.mark\.sampled\b", re.MULTILINE)
+OF_MARKED, OF_ALL = "1", "all"
+"""Values of TEST_SAMPLE: the sample of marked tests, and that of all tests."""
 FOLDERS = ("tests", "spark_tests")
 SHARE = 3
 """One in this number of tests is in the sample, but at least LEAST."""

@@ -93,10 +93,10 @@ def pytest(
     python: Path | None = None,
     workers: str = WORKERS,
     cwd: Path = ROOT,
-    sample: bool = True,
+    sample: str = sampled_tests.OF_MARKED,
     variables: Mapping[str, str] | None = None,
 ) -> None:
-    """Run tests and keep their JUnit file for the verdict. With `sample`, a third of those that repeat one rule.
+    """Run tests and keep their JUnit file for the verdict. `sample` is a value of TEST_SAMPLE, or empty for all tests.
 
     It runs the command `pytest`, not `python -m pytest`. The latter puts this folder first in the import path, where
     our `fixtures` would hide the package of that name.
@@ -104,8 +104,7 @@ def pytest(
     command = (python or Path(sys.executable)).with_name("pytest")
     parallel = ["-n", workers, "--dist", "loadgroup"] if workers != "0" else ["-p", "no:xdist"]
     file = REPORTS / f"{report}.xml"
-    sampled = {"TEST_SAMPLE": "1"} if sample else {}
-    call(command, f"--junitxml={file}", *parallel, *words, cwd=cwd, **sampled, **(variables or {}))
+    call(command, f"--junitxml={file}", *parallel, *words, cwd=cwd, TEST_SAMPLE=sample, **(variables or {}))
     if not file.is_file():
         raise StageFailed(f"{report} has written no report; its tests are unknown")
 
@@ -303,8 +302,8 @@ def run_sidecar() -> None:
 def run_oldest() -> None:
     """Test a sample with the oldest allowed versions, then the plugin with a pytest older than our own tests need."""
     python = environment(environments.OLDEST)
-    sample = (*PROTOCOL_SAMPLE, *LIBRARIES_OF_FIXTURES)
-    pytest("oldest", "-m", "not alone", *WITHOUT_NEWEST, *existing(sample), python=python)
+    files = (*PROTOCOL_SAMPLE, *LIBRARIES_OF_FIXTURES)
+    pytest("oldest", "-m", "not alone", *WITHOUT_NEWEST, *existing(files), python=python, sample=sampled_tests.OF_ALL)
     # The oldest pytest-asyncio of our own tests cannot be imported by that pytest.
     call(python, "-m", "pip", "uninstall", "--quiet", "--yes", "pytest-asyncio")
     call(python, "-m", "pip", "install", "--quiet", f"pytest=={OLDEST_PYTEST}")
@@ -333,7 +332,7 @@ def run_matrix() -> None:
 
 def run_sampled() -> None:
     """Run all tests of which other stages run a sample, and record the run."""
-    pytest("sampled", "-m", "sampled and not alone", *sampled_tests.marked_files(), workers=WAITING, sample=False)
+    pytest("sampled", "-m", "sampled and not alone", *sampled_tests.marked_files(), workers=WAITING, sample="")
     call(sys.executable, "scripts/sampled_tests.py", REPORTS / "sampled.xml")
 
 
@@ -353,9 +352,12 @@ def run_spark_connect() -> None:
 
 
 def run_compiled() -> None:
-    """Test the engine, the protocols and a sample of the host's tests with compiled modules."""
+    """Test the engine, the protocols and a sample of the host's tests with compiled modules.
+
+    The stage `tests` has run each of these tests with all parameters in pure Python.
+    """
     words = ("-m", "not alone and not pure", *existing(COMPILED_SAMPLE))
-    pytest("compiled", *words, python=environment(environments.COMPILED))
+    pytest("compiled", *words, python=environment(environments.COMPILED), sample=sampled_tests.OF_ALL)
 
 
 def run_compiled_whole() -> None:
@@ -372,7 +374,8 @@ def run_control_api() -> None:
 def run_protobuf() -> None:
     """Test a sample with the protobufs between the oldest and the newest, and with newer Pythons."""
     for wanted in MIDDLE_PROTOBUFS:
-        pytest(wanted.name, "-m", "not alone", *PROTOCOL_SAMPLE, python=environment(wanted))
+        sample = sampled_tests.OF_ALL
+        pytest(wanted.name, "-m", "not alone", *PROTOCOL_SAMPLE, python=environment(wanted), sample=sample)
 
 
 def run_protobuf_whole() -> None:

@@ -7,7 +7,19 @@ from pathlib import Path
 
 import pytest
 import sampled_tests
-from sampled_tests import SampledTestsError, chosen, digest_of, form_of, marked_files, problem, read, text_of, unchanged
+from sampled_tests import (
+    OF_ALL,
+    OF_MARKED,
+    SampledTestsError,
+    chosen,
+    digest_of,
+    form_of,
+    marked_files,
+    problem,
+    read,
+    text_of,
+    unchanged,
+)
 
 TESTS = """
 import pytest
@@ -49,7 +61,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def collected(project: Path, *, sample: bool = True, record: bool = True) -> list[str]:
+def collected(project: Path, *, sample: str = OF_MARKED, record: bool = True) -> list[str]:
     """Return the tests that pytest selects. With `record`, `tests/test_a.py` has not changed since its record."""
     file = "tests/test_a.py"
     if record:
@@ -57,7 +69,7 @@ def collected(project: Path, *, sample: bool = True, record: bool = True) -> lis
         (project / "sampled.json").write_text(text_of(form))
     root = sampled_tests.ROOT
     path = os.pathsep.join(str(root / each) for each in ("scripts", "tests/support"))
-    variables = {"PYTHONPATH": path, "TEST_SAMPLE": "1" if sample else ""}
+    variables = {"PYTHONPATH": path, "TEST_SAMPLE": sample}
     done = subprocess.run(
         [Path(sys.executable).with_name("pytest"), "-p", "no:xdist", "-p", "no:cacheprovider", "--collect-only", "-q"],
         cwd=project,
@@ -76,7 +88,16 @@ def test_a_sample_has_a_third_of_the_parameters_and_every_test_without_them(proj
     assert len([name for name in found if "[" in name]) == 3
     assert [name for name in found if "[" not in name] == ["test_alone_1", "test_alone_2", "test_alone_3"]
     assert collected(project) == found
-    assert len(collected(project, sample=False)) == 12
+    assert len(collected(project, sample="")) == 12
+
+
+def test_a_sample_of_all_tests_has_a_third_of_the_parameters_of_unmarked_ones_too(project: Path) -> None:
+    """Every test without parameters runs. Marked tests are as in the sample of marked ones."""
+    marked = collected(project)
+    assert collected(project, sample=OF_ALL) == marked
+    (project / "tests" / "test_a.py").write_text(TESTS.format(mark="slow"))
+    assert len(collected(project)) == 12
+    assert collected(project, sample=OF_ALL) == marked
 
 
 def test_a_marked_file_may_have_a_third_of_its_tests_in_the_sample(project: Path) -> None:

@@ -1,6 +1,7 @@
-"""Deselects tests with the marker `sampled` that are not in the sample, if TEST_SAMPLE is set.
+"""Deselects tests that are not in the sample, if TEST_SAMPLE is set.
 
-A conftest.py imports the hook. `scripts/sampled_tests.py` has the choice and the record.
+With `1` the sample has a third of the parameters of each test with the marker `sampled`, with `all` of every test. A
+conftest.py imports the hook. `scripts/sampled_tests.py` has the choice and the record.
 """
 
 import os
@@ -14,14 +15,19 @@ VARIABLE = "TEST_SAMPLE"
 
 
 def deselect_outside_sample(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the sample of each group of marked tests. A second call changes nothing."""
-    if not os.environ.get(VARIABLE) or config.stash.get(_DONE, False):
+    """Keep the sample of each group of tests. A second call changes nothing."""
+    wanted = os.environ.get(VARIABLE)
+    if not wanted or config.stash.get(_DONE, False):
         return
     config.stash[_DONE] = True
     record = sampled_tests.read(sampled_tests.FILE)
     groups: dict[str, list[str]] = defaultdict(list)
     for item in items:
-        if (group := _group(item)) and sampled_tests.unchanged(record, _file(item), sampled_tests.ROOT):
+        if item.get_closest_marker("sampled") is None:
+            group = _test_of_parameters(item) if wanted == sampled_tests.OF_ALL else ""
+        else:
+            group = _group(item) if sampled_tests.unchanged(record, _file(item), sampled_tests.ROOT) else ""
+        if group:
             groups[group].append(item.nodeid)
     left_out = _outside(groups.values())
     if left_out:
@@ -38,11 +44,13 @@ def _file(item: pytest.Item) -> str:
 
 def _group(item: pytest.Item) -> str:
     """Return the test without its parameters, the file of a test without them, or an empty text if it always runs."""
-    mark = item.get_closest_marker("sampled")
-    if mark is None:
-        return ""
+    [mark, *_] = item.iter_markers("sampled")
+    return _test_of_parameters(item) or (_file(item) if "tests" in mark.args else "")
+
+
+def _test_of_parameters(item: pytest.Item) -> str:
     test, bracket, _ = item.nodeid.partition("[")
-    return test if bracket else _file(item) if "tests" in mark.args else ""
+    return test if bracket else ""
 
 
 def _outside(groups: Iterable[list[str]]) -> set[str]:
