@@ -155,6 +155,26 @@ def counter_files() -> Iterator[Path]:
         )
 
 
+CLIENT_TYPES = re.compile(r"(?m)^(_[A-Z_]+) = .*\bpb\.\w+_CONSUMER\b")
+"""Tables of the gRPC side that treat client types differently."""
+
+
+def tables_of_client_types() -> dict[str, Path]:
+    """Return the names of all tables of client types outside of the generated files, and their files."""
+    return {
+        name: file
+        for file in (ROOT / "grpc_v2").rglob("*.py")
+        if "proto" not in file.parts
+        for name in CLIENT_TYPES.findall(file.read_text())
+    }
+
+
+def consumer_files() -> Iterator[Path]:
+    """Yield the files that declare kinds of consumers, their modes and the client types of the gRPC side."""
+    yield from map(file_of, (consumer_kind, clients, client_bodies, grpc_clients))
+    yield from tables_of_client_types().values()
+
+
 def version_files() -> Iterator[Path]:
     """Yield the files of servers, reports and clients of tests that contain the emulated version."""
     for folder in ("emulator", "remoting", "grpc_v2", "fixtures"):
@@ -186,7 +206,7 @@ WALKS: dict[str, Callable[[], Iterable[Path]]] = {
     "Add a request code": request_code_files,
     "Add an RPC": rpc_files,
     "Add a configuration key": key_files,
-    "Add a kind of consumer": lambda: map(file_of, (consumer_kind, clients, client_bodies, grpc_clients)),
+    "Add a kind of consumer": consumer_files,
     "Add a message property": lambda: map(file_of, (properties, send_service, pop_batch)),
     "Add a fault": fault_files,
     "Add an assertion": assertion_files,
@@ -249,6 +269,13 @@ DECLARATIONS = {
 def test_a_recipe_names_each_argument_of_its_declaration(heading: str) -> None:
     """The recipe contains every argument of its declaration, as `name=`."""
     assert [name for name in DECLARATIONS[heading] if f"{name}=" not in RECIPES[heading]] == []
+
+
+def test_the_recipe_of_a_consumer_names_each_table_of_client_types() -> None:
+    """A client type is a row of several tables; one that is forgotten rejects the consumer, or gives it no rights."""
+    tables = tables_of_client_types()
+    assert len(tables) > 1
+    assert [name for name in tables if f"`{name}`" not in RECIPES["Add a kind of consumer"]] == []
 
 
 def test_declarations_of_requests_and_rpcs_have_no_default_rights() -> None:
