@@ -322,8 +322,9 @@ func (v *Change) UnmarshalJSON(encoded []byte) error {
 //
 // The Kind of a step is sent, refused, half, checked, committed, rolled back, discarded, delayed, recalled, available,
 // delivered, skipped, not written, returned, renewed, acknowledged, sent back, redelivered, dead, fault or lost, and
-// Detail describes it in words. Place is where the message was stored, as in an explanation. Attempt is the number of a
-// delivery, from 1, and absent for other steps.
+// Detail describes it in words. sent back is a remoting consumer's request for a redelivery, returned a change of the
+// invisible duration, as SDKs make it after a failure. Place is where the message was stored, as in an explanation.
+// Attempt is the number of a delivery, from 1, and absent for other steps.
 type History struct {
 	MessageID string            `json:"message_id"`
 	Topic     string            `json:"topic"`

@@ -261,8 +261,10 @@ export interface Change {
  *
  * The `kind` of a step is `sent`, `refused`, `half`, `checked`, `committed`, `rolled back`, `discarded`, `delayed`,
  * `recalled`, `available`, `delivered`, `skipped`, `not written`, `returned`, `renewed`, `acknowledged`, `sent back`,
- * `redelivered`, `dead`, `fault` or `lost`, and `detail` describes it in words. `place` is where the message was
- * stored, as in an explanation. `attempt` is the number of a delivery, from 1, and null for other steps.
+ * `redelivered`, `dead`, `fault` or `lost`, and `detail` describes it in words. `sent back` is a remoting consumer's
+ * request for a redelivery, `returned` a change of the invisible duration, as SDKs make it after a failure. `place` is
+ * where the message was stored, as in an explanation. `attempt` is the number of a delivery, from 1, and null for other
+ * steps.
  */
 export interface History {
   messageId: string;

@@ -18,8 +18,9 @@ import java.util.Optional;
  * {@code rolled back}, {@code discarded}, {@code delayed}, {@code recalled}, {@code available}, {@code delivered},
  * {@code skipped}, {@code not written}, {@code returned}, {@code renewed}, {@code acknowledged}, {@code sent back},
  * {@code redelivered}, {@code dead}, {@code fault} or {@code lost}, and {@code detail} describes it in words. {@code
- * place} is where the message was stored, as in an explanation. {@code attempt} is the number of a delivery, from 1,
- * and absent for other steps.
+ * sent back} is a remoting consumer's request for a redelivery, {@code returned} a change of the invisible duration, as
+ * SDKs make it after a failure. {@code place} is where the message was stored, as in an explanation. {@code attempt} is
+ * the number of a delivery, from 1, and absent for other steps.
  */
 public final class History extends Values {
     History(Fields fields) {
