@@ -65,8 +65,8 @@ class Interest:
     expressions: set[tuple[str, str]] = field(default_factory=set)
     """Pairs of (type, expression)."""
     from_end: bool = False
-    """True if the group pops and starts with messages that arrive later."""
-    floors: dict[tuple[str, int], int] = field(default_factory=dict)
+    """True if the group pops and starts with messages that arrive after its first request."""
+    lowest_offsets: dict[tuple[str, int], int] = field(default_factory=dict)
     """The lowest offset that the group requested or received, by node and queue."""
 
     @property
@@ -76,30 +76,30 @@ class Interest:
             return None
         return " || ".join(sorted(expression for _, expression in self.expressions)) or None
 
-    def lower(self, node: str, queue_id: int, offset: int) -> None:
+    def read_at(self, node: str, queue_id: int, offset: int) -> None:
         """Record that the group read at this offset."""
-        self.floors[node, queue_id] = min(offset, self.floors.get((node, queue_id), offset))
+        self.lowest_offsets[node, queue_id] = min(offset, self.lowest_offsets.get((node, queue_id), offset))
 
-    def must_receive(self, place: MessagePosition, named: MessageIdentity) -> bool:
+    def must_receive(self, place: MessagePosition, identity: MessageIdentity) -> bool:
         """True if the group reads from the message's position on, and its filter matches the message."""
-        if not any(_matches(type_, expression, named) for type_, expression in self.expressions):
+        if not any(_matches(type_, expression, identity) for type_, expression in self.expressions):
             return False
-        floor = self.floors.get((place.node, place.queue_id))
-        if floor is not None:
-            return place.offset >= floor
-        return not self.from_end or named.stored_ms >= self.since_ms
+        lowest = self.lowest_offsets.get((place.node, place.queue_id))
+        if lowest is not None:
+            return place.offset >= lowest
+        return not self.from_end or identity.stored_ms >= self.since_ms
 
 
-def _matches(type_: str, expression: str, named: MessageIdentity) -> bool:
+def _matches(type_: str, expression: str, identity: MessageIdentity) -> bool:
     if type_ != TAG:
-        return compile_sql(expression).matches(named.properties)
+        return compile_sql(expression).matches(identity.properties)
     wanted = wanted_tags(expression)
-    return wanted is None or named.properties.get(props.TAGS) in wanted
+    return wanted is None or identity.properties.get(props.TAGS) in wanted
 
 
 def interests(lines: Iterable[Line]) -> tuple[dict[tuple[str, str], Interest], set[str]]:
     """Return the interests by group and topic, and the groups that acknowledge messages."""
-    asked = _InterestCollector()
+    collector = _InterestCollector()
     for line in lines:
         # A refused request changed nothing, so it creates no interest. The line of a rule of faults is no request.
         if line["event"] in ("refused", "faulted"):
@@ -107,16 +107,18 @@ def interests(lines: Iterable[Line]) -> tuple[dict[tuple[str, str], Interest], s
         subject = line["subject"]
         match line["operation"]:
             case "Heartbeat":
-                asked.heartbeat(subject)
+                collector.heartbeat(subject)
             case "PopMessage":
-                asked.popped(line, subject)
+                collector.popped(line, subject)
             case "PullMessage":
-                asked.pulled(line, subject)
+                collector.pulled(line, subject)
             case "UpdateConsumerOffset":
-                asked.consuming.add(subject["consumer_group"])
+                collector.acknowledging.add(subject["consumer_group"])
             case "SendMessageBack":
-                asked.consuming.add(subject["group"])
-    return asked.found, {group for group in asked.consuming - asked.broadcasting if not _is_tool(group)}
+                collector.acknowledging.add(subject["group"])
+    return collector.found, {
+        group for group in collector.acknowledging - collector.broadcasting if not _is_predefined(group)
+    }
 
 
 def _filter(expression_type: str | None, expression: str | None) -> tuple[str, str]:
@@ -124,15 +126,18 @@ def _filter(expression_type: str | None, expression: str | None) -> tuple[str, s
     return expression_type or TAG, expression or EVERYTHING
 
 
-def _is_tool(group: str) -> bool:
+def _is_predefined(group: str) -> bool:
+    """True for a group that upstream's own tools and services use."""
     return group in names.PREDEFINED_GROUPS or group.startswith(names.SYSTEM_GROUP_PREFIX)
 
 
 class _InterestCollector:
     def __init__(self) -> None:
         self.found: dict[tuple[str, str], Interest] = {}
-        self.consuming: set[str] = set()
+        self.acknowledging: set[str] = set()
+        """Groups that acknowledge messages at the broker."""
         self.broadcasting: set[str] = set()
+        """Groups whose clients keep their own offsets."""
         self._subscribed: dict[tuple[str, str], tuple[str, str]] = {}
         """Filters of heartbeats, by group and topic."""
 
@@ -140,13 +145,13 @@ class _InterestCollector:
         for consumer in subject["consumers"]:
             group = consumer["group"]
             kind = kind_of(consumer["consume_type"], consumer["message_model"])
-            (self.consuming if kind.reports_progress else self.broadcasting).add(group)
+            (self.acknowledging if kind.reports_progress else self.broadcasting).add(group)
             for each in consumer["subscriptions"]:
                 self._subscribed[group, each["topic"]] = _filter(each["expression_type"], each["sub_string"])
 
     def popped(self, line: Line, subject: Line) -> None:
         group = subject["consumer_group"]
-        self.consuming.add(group)
+        self.acknowledging.add(group)
         interest = self._interest(line, group, subject["topic"])
         if interest is not None:
             interest.expressions.add(_filter(subject["exp_type"], subject["exp"]))
@@ -154,15 +159,16 @@ class _InterestCollector:
 
     def pulled(self, line: Line, subject: Line) -> None:
         group, topic = subject["consumer_group"], subject["topic"]
+        # A commit of offset 0 acknowledges nothing.
         if (committed_by_pull(subject["sys_flag"], subject["commit_offset"]) or 0) > 0:
-            self.consuming.add(group)
+            self.acknowledging.add(group)
         interest = self._interest(line, group, topic)
         if interest is not None:
             wanted = self._subscribed.get((group, topic), _filter(None, None))
             if subject["sys_flag"] & FLAG_SUBSCRIPTION:
                 wanted = _filter(subject["expression_type"], subject["subscription"])
             interest.expressions.add(wanted)
-            interest.lower(line["node"], subject["queue_id"], subject["queue_offset"])
+            interest.read_at(line["node"], subject["queue_id"], subject["queue_offset"])
 
     def _interest(self, line: Line, group: str, topic: str) -> Interest | None:
         if names.is_retry(topic):

@@ -65,9 +65,9 @@ class _JournalConverter:
         """Each event with its instant in ms, and its order among the events of that instant (the index of its line)."""
         self._first_deliveries: dict[MessagePosition, Line] = {}
         """The line of the first delivery of the message at each position."""
-        self._in_topics = [(MessagePosition.of(message), self._named(message), message) for message in messages]
+        self._in_topics = [(MessagePosition.of(message), self._identity(message), message) for message in messages]
         """Position, identity and all fields of each message in the topics."""
-        self._stored = {place: named for place, named, _ in self._in_topics}
+        self._stored = {place: identity for place, identity, _ in self._in_topics}
         self._physical = {(place.node, message["physical_offset"]): place for place, _, message in self._in_topics}
         """Positions by (node, physical offset)."""
         self._converters: dict[str, Callable[[Line, Line, Line], None]] = {
@@ -112,7 +112,7 @@ class _JournalConverter:
         order = delivery["index"] - 0.5 if delivery is not None and delivery["now_ms"] == ms else inf
         self._events.append((ms, order, event))
 
-    def _named(self, message: Mapping[str, Any]) -> MessageIdentity:
+    def _identity(self, message: Mapping[str, Any]) -> MessageIdentity:
         properties = message["properties"]
         topic = message["topic"]
         if names.is_retry_or_dlq(topic):
@@ -127,15 +127,15 @@ class _JournalConverter:
         return self._at(place)
 
     def _at(self, place: MessagePosition) -> MessageIdentity:
-        named = self._places.get(place) or self._stored.get(place)
-        if named is None:
+        identity = self._places.get(place) or self._stored.get(place)
+        if identity is None:
             raise JournalError(
                 f"a client received the message at offset {place.offset} of queue {place.queue_id} of {place.topic} "
                 f"on {place.node}, but the broker has deleted it; audit before messages are deleted"
             )
         if place.topic.startswith(names.DLQ_PREFIX):
-            return replace(named, topic=place.topic)
-        return named
+            return replace(identity, topic=place.topic)
+        return identity
 
     # producers
 
@@ -144,19 +144,19 @@ class _JournalConverter:
             return
         properties = subject["properties"]
         ms = line["now_ms"]
-        named = MessageIdentity(subject["topic"], properties[props.UNIQ_KEY], properties, ms)
-        self._known.add((named.topic, named.message_id))
+        identity = MessageIdentity(subject["topic"], properties[props.UNIQ_KEY], properties, ms)
+        self._known.add((identity.topic, identity.message_id))
         due_ms = self._due(properties, ms)
         if properties.get(props.TRANSACTION_PREPARED) == "true":
-            self._halves[line["node"], outcome["physical_offset"]] = named
-            self._note(line, named.event(ms, EventKind.TXN_PREPARED))
+            self._halves[line["node"], outcome["physical_offset"]] = identity
+            self._note(line, identity.event(ms, EventKind.TXN_PREPARED))
         elif due_ms is not None:
-            self._note(line, named.event(ms, EventKind.STORED, deliver_at_us=due_ms * 1000))
+            self._note(line, identity.event(ms, EventKind.STORED, deliver_at_us=due_ms * 1000))
         else:
-            self._places[MessagePosition(line["node"], named.topic, outcome["queue_id"], outcome["queue_offset"])] = (
-                named
-            )
-            self._note(line, named.event(ms, EventKind.STORED))
+            self._places[
+                MessagePosition(line["node"], identity.topic, outcome["queue_id"], outcome["queue_offset"])
+            ] = identity
+            self._note(line, identity.event(ms, EventKind.STORED))
 
     def _due(self, properties: Mapping[str, str], ms: int) -> int | None:
         """Return the instant at which a delayed message becomes visible; None if it is not delayed."""
@@ -173,8 +173,8 @@ class _JournalConverter:
             self._note(line, half.event(line["now_ms"], EventKind.TXN_ROLLED_BACK))
 
     def _recalled(self, line: Line, subject: Line, outcome: Line) -> None:
-        named = MessageIdentity(subject["topic"], outcome["msg_id"], {}, line["now_ms"])
-        self._note(line, named.event(line["now_ms"], EventKind.RECALLED))
+        identity = MessageIdentity(subject["topic"], outcome["msg_id"], {}, line["now_ms"])
+        self._note(line, identity.event(line["now_ms"], EventKind.RECALLED))
 
     # consumers
 
@@ -183,10 +183,10 @@ class _JournalConverter:
         if group not in self._groups:
             return
         for held_in, queue_id, offset in popped_places(topic, group, outcome["msg_offset_info"] or ""):
-            named = self._first_delivered(line, MessagePosition(line["node"], held_in, queue_id, offset))
+            identity = self._first_delivered(line, MessagePosition(line["node"], held_in, queue_id, offset))
             if held_in == topic:
-                self._interests[group, topic].lower(line["node"], queue_id, offset)
-            event = named.event(line["now_ms"], EventKind.DELIVERED, group, invisible_ms=outcome["invisible_ms"])
+                self._interests[group, topic].read_at(line["node"], queue_id, offset)
+            event = identity.event(line["now_ms"], EventKind.DELIVERED, group, invisible_ms=outcome["invisible_ms"])
             self._note(line, event)
 
     def _pulled(self, line: Line, subject: Line, outcome: Line) -> None:
@@ -197,9 +197,9 @@ class _JournalConverter:
         if committed is not None:
             self._commit(line, group, topic, queue_id, until=committed)
         for offset in outcome["offsets"] if outcome["status"] == "FOUND" else ():
-            named = self._first_delivered(line, MessagePosition(line["node"], topic, queue_id, offset))
-            self._outstanding[line["node"], group, topic, queue_id][offset] = named
-            self._note(line, named.event(line["now_ms"], EventKind.DELIVERED, group))
+            identity = self._first_delivered(line, MessagePosition(line["node"], topic, queue_id, offset))
+            self._outstanding[line["node"], group, topic, queue_id][offset] = identity
+            self._note(line, identity.event(line["now_ms"], EventKind.DELIVERED, group))
 
     def _committed(self, line: Line, subject: Line, _outcome: Line) -> None:
         queue_id, offset = subject["queue_id"], subject["commit_offset"]
@@ -222,12 +222,12 @@ class _JournalConverter:
                 self._settle(line, group, topic, ack["queue_id"], offset=offset)
 
     def _settle(self, line: Line, group: str, topic: str, queue_id: int, *, offset: int) -> None:
-        named = self._at(MessagePosition(line["node"], topic, queue_id, offset))
-        self._note(line, named.event(line["now_ms"], EventKind.ACKED, group))
+        identity = self._at(MessagePosition(line["node"], topic, queue_id, offset))
+        self._note(line, identity.event(line["now_ms"], EventKind.ACKED, group))
 
     def _hidden(self, line: Line, subject: Line, outcome: Line) -> None:
-        named = self._at(MessagePosition(line["node"], subject["topic"], subject["queue_id"], subject["offset"]))
-        event = named.event(
+        identity = self._at(MessagePosition(line["node"], subject["topic"], subject["queue_id"], subject["offset"]))
+        event = identity.event(
             line["now_ms"],
             EventKind.INVISIBILITY_CHANGED,
             subject["consumer_group"],
@@ -246,20 +246,20 @@ class _JournalConverter:
     # events that only topics reveal
 
     def _from_topics(self) -> None:
-        for place, named, message in self._in_topics:
+        for place, identity, message in self._in_topics:
             ms = message["stored_at_ms"]
             if place.topic.startswith(names.DLQ_PREFIX):
                 group = place.topic.removeprefix(names.DLQ_PREFIX)
-                self._note_stored(place, ms, named.event(ms, EventKind.DEADLETTERED, group))
-                self._note_stored(place, ms, replace(named, topic=place.topic).event(ms, EventKind.STORED))
+                self._note_stored(place, ms, identity.event(ms, EventKind.DEADLETTERED, group))
+                self._note_stored(place, ms, replace(identity, topic=place.topic).event(ms, EventKind.STORED))
             elif names.is_retry(place.topic):
                 group = self._retry_topics.get(place.topic, ("", ""))[0]
                 if group in self._groups:
-                    self._note_stored(place, ms, named.event(ms, EventKind.REVIVED, group))
-            elif named.properties.get(props.TRANSACTION_PREPARED) == "true":
-                self._note_stored(place, ms, named.event(ms, EventKind.TXN_COMMITTED))
-            elif (named.topic, named.message_id) not in self._known:
-                self._note_stored(place, ms, named.event(ms, EventKind.STORED))
+                    self._note_stored(place, ms, identity.event(ms, EventKind.REVIVED, group))
+            elif identity.properties.get(props.TRANSACTION_PREPARED) == "true":
+                self._note_stored(place, ms, identity.event(ms, EventKind.TXN_COMMITTED))
+            elif (identity.topic, identity.message_id) not in self._known:
+                self._note_stored(place, ms, identity.event(ms, EventKind.STORED))
 
     def _subscriptions(self) -> None:
         everything = {**self._stored, **self._places}
@@ -269,9 +269,9 @@ class _JournalConverter:
             ms = interest.since_ms
             event = Event(ms * 1000, EventKind.SUBSCRIBED, topic, group=group, expression=interest.tags)
             self._events.append((ms, -1, event))
-            for place, named in everything.items():
-                if place.topic == topic and not interest.must_receive(place, named):
-                    skipped = named if not topic.startswith(names.DLQ_PREFIX) else replace(named, topic=topic)
+            for place, identity in everything.items():
+                if place.topic == topic and not interest.must_receive(place, identity):
+                    skipped = identity if not topic.startswith(names.DLQ_PREFIX) else replace(identity, topic=topic)
                     self._events.append(
-                        (named.stored_ms, inf, skipped.event(named.stored_ms, EventKind.SKIPPED, group))
+                        (identity.stored_ms, inf, skipped.event(identity.stored_ms, EventKind.SKIPPED, group))
                     )
