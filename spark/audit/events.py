@@ -16,7 +16,7 @@ LATEST_US = 2**60
 LONGEST_MS = 2**40
 """Upper bound of `invisibleMs`, some 35 years."""
 OPEN_US = 2**62
-"""The end of a hold of unknown length. A hold reserves a message for the consumer that received it."""
+"""The end of a reservation of unknown length. A reservation keeps a message for the consumer that received it."""
 
 
 class JournalError(ValueError):
@@ -68,10 +68,10 @@ OF_MESSAGES = frozenset(
 )
 """Events that concern a message for every group; all others name a group."""
 MAKES_VISIBLE = frozenset({EventKind.STORED, EventKind.TXN_COMMITTED})
-HOLDS = frozenset({EventKind.DELIVERED, EventKind.INVISIBILITY_CHANGED})
-"""Events after which the group holds the message, for an unknown time if `invisibleMs` is not given."""
+RESERVES = frozenset({EventKind.DELIVERED, EventKind.INVISIBILITY_CHANGED})
+"""Events that reserve the message for its consumer, for an unknown time if `invisibleMs` is not given."""
 RELEASES = frozenset({EventKind.NACKED, EventKind.REVIVED})
-"""Events after which the message waits for redelivery."""
+"""Events that end a reservation: the message waits for redelivery."""
 SETTLES = frozenset({EventKind.ACKED, EventKind.DEADLETTERED})
 """Events after which the group must not receive the message again."""
 FIRST, LAST = "first", "last"
@@ -127,11 +127,11 @@ class Event:
         return self.ts_us if self.seq is None else self.seq
 
     @property
-    def held_until_us(self) -> int | None:
+    def reserved_until_us(self) -> int | None:
         """The instant until which the message is not redelivered; None if the event does not affect it."""
-        if self.kind in HOLDS and self.invisible_ms is None:
+        if self.kind in RESERVES and self.invisible_ms is None:
             return OPEN_US
-        if self.kind in HOLDS or self.kind in RELEASES:
+        if self.kind in RESERVES or self.kind in RELEASES:
             return self.ts_us + (self.invisible_ms or 0) * 1000
         return None
 

@@ -6,12 +6,12 @@ No row passes through Python. The counts are those of `ledger.py`, expressed wit
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from .events import HOLDS, LAST, MAKES_VISIBLE, OF_MESSAGES, OPEN_US, RANK, RELEASES, SETTLES, EventKind
+from .events import LAST, MAKES_VISIBLE, OF_MESSAGES, OPEN_US, RANK, RELEASES, RESERVES, SETTLES, EventKind
 from .rules import AuditRules, DeliveryFacts, in_time, judge, too_soon
 
 ACCOUNT = ("run", "topic", "group", "id")
 """The columns that identify an account."""
-PLACE = ("moment", "ts_us", "rank", "held_until_place")
+PLACE = ("moment", "ts_us", "rank", "reserved_until_place")
 """The columns that order the events of one message."""
 FLAGS = "verdicts"
 """The column with the names of the verdicts that apply."""
@@ -61,8 +61,8 @@ def events_by_account(events: DataFrame, wants: DataFrame) -> DataFrame:
         events.filter(~is_kind(EventKind.SUBSCRIBED))
         .join(F.broadcast(groups), ["run", "topic"])
         .withColumn("group", F.explode(receivers))
-        .withColumn("held_until_place", F.coalesce("held_until_us", F.lit(-1)))
-        .select(*ACCOUNT, *PLACE, "held_until_us", "deliver_at_us", "message_group", "keys", "tags")
+        .withColumn("reserved_until_place", F.coalesce("reserved_until_us", F.lit(-1)))
+        .select(*ACCOUNT, *PLACE, "reserved_until_us", "deliver_at_us", "message_group", "keys", "tags")
     )
 
 
@@ -74,14 +74,14 @@ def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: AuditR
     """
     before = Window.partitionBy(*ACCOUNT).orderBy(*PLACE).rowsBetween(Window.unboundedPreceding, -1)
     delivered, acked = is_kind(EventKind.DELIVERED), is_kind(EventKind.ACKED)
-    hold = F.coalesce("hold_before", F.lit(OPEN_US))
-    settles = is_kind(EventKind.DEADLETTERED) | (acked & in_time(F.col("ts_us"), hold, rules))
+    reserved_until = F.coalesce("reserved_before", F.lit(OPEN_US))
+    settles = is_kind(EventKind.DEADLETTERED) | (acked & in_time(F.col("ts_us"), reserved_until, rules))
     first = delivered & (F.coalesce("seen", F.lit(0)) == 0)
-    duplicate = delivered & (F.coalesce("settled", F.lit(False)) | too_soon(F.col("ts_us"), hold, rules))
+    duplicate = delivered & (F.coalesce("settled", F.lit(False)) | too_soon(F.col("ts_us"), reserved_until, rules))
     shown = is_one_of(MAKES_VISIBLE)
     rows = (
         events_by_account(events, wants)
-        .withColumn("hold_before", F.last("held_until_us", ignorenulls=True).over(before))
+        .withColumn("reserved_before", F.last("reserved_until_us", ignorenulls=True).over(before))
         .withColumn("seen", F.sum(delivered.cast("int")).over(before))
         .withColumn("settled", F.max(settles).over(before))
         .withColumn("first", first)
@@ -103,8 +103,8 @@ def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: AuditR
         F.coalesce(F.min(F.when(shown, F.col("moment"))), F.lit(-1)).alias("visible_moment"),
         F.coalesce(F.min(F.when(F.col("first"), F.col("ts_us"))), F.lit(0)).alias("first_us"),
         F.coalesce(
-            F.max_by("held_until_us", F.when(F.col("held_until_us").isNotNull(), F.struct(*PLACE))), F.lit(0)
-        ).alias("held_until_us"),
+            F.max_by("reserved_until_us", F.when(F.col("reserved_until_us").isNotNull(), F.struct(*PLACE))), F.lit(0)
+        ).alias("reserved_until_us"),
         F.min("message_group").alias("message_group"),
         F.min("keys").alias("keys"),
         F.min("tags").alias("tag"),
@@ -136,4 +136,4 @@ def _count(condition: Column) -> Column:
     return F.count(F.when(condition, F.lit(1)))
 
 
-assert HOLDS.isdisjoint(RELEASES)
+assert RESERVES.isdisjoint(RELEASES)

@@ -12,7 +12,6 @@ from pyspark.sql.types import ByteType, LongType, StringType, StructField, Struc
 from .events import (
     COLUMNS,
     FIRST,
-    HOLDS,
     LAST,
     LATEST_US,
     LONGEST_MS,
@@ -20,6 +19,7 @@ from .events import (
     OPEN_US,
     RANK,
     RELEASES,
+    RESERVES,
     EventKind,
     JournalError,
 )
@@ -131,8 +131,8 @@ def normal(found: DataFrame, source: Column) -> DataFrame:
 
     `run, topic, group, id, message_group, keys, tags, expression` are strings. `rank` is the position in `EventKind`.
     `moment` is the event's position in its recording. `numbered` is true if that position comes from `seq`. `ts_us`,
-    `held_until_us` and `deliver_at_us` are instants. `problem` says why a line is not an event, and `text` shows the
-    line.
+    `reserved_until_us` and `deliver_at_us` are instants. `problem` says why a line is not an event, and `text` shows
+    the line.
     """
     given = {name: F.col(name) for name, (_, wanted) in COLUMNS.items() if wanted is int}
     given |= {name: _text(name) for name, (_, wanted) in COLUMNS.items() if wanted is str}
@@ -143,9 +143,9 @@ def normal(found: DataFrame, source: Column) -> DataFrame:
     ranks = F.col("rank")
     length = F.when(given["invisibleMs"].between(0, LONGEST_MS - 1), given["invisibleMs"])
     moment = F.when(given["ts_us"].between(0, LATEST_US - 1), given["ts_us"])
-    hold = (
-        F.when(ranks.isin(_ranks(HOLDS)) & given["invisibleMs"].isNull(), F.lit(OPEN_US))
-        .when(ranks.isin(_ranks(HOLDS | RELEASES)), moment + F.coalesce(length, F.lit(0)) * 1000)
+    reserved_until = (
+        F.when(ranks.isin(_ranks(RESERVES)) & given["invisibleMs"].isNull(), F.lit(OPEN_US))
+        .when(ranks.isin(_ranks(RESERVES | RELEASES)), moment + F.coalesce(length, F.lit(0)) * 1000)
         .otherwise(F.lit(None).cast("long"))
     )
     return found.withColumn("rank", rank).select(
@@ -162,7 +162,7 @@ def normal(found: DataFrame, source: Column) -> DataFrame:
         F.coalesce(given["seq"], given["ts_us"]).alias("moment"),
         given["seq"].isNotNull().alias("numbered"),
         moment.alias("ts_us"),
-        hold.alias("held_until_us"),
+        reserved_until.alias("reserved_until_us"),
         F.when(ranks.isin(_ranks(OF_MESSAGES)), given["deliverAtUs"]).alias("deliver_at_us"),
         problem.alias("problem"),
         F.when(problem.isNotNull(), source).alias("source"),

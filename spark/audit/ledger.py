@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 
 from .events import (
-    HOLDS,
     LAST,
     MAKES_VISIBLE,
     OF_MESSAGES,
     RANK,
     RELEASES,
+    RESERVES,
     SETTLES,
     Event,
     EventKind,
@@ -96,8 +96,8 @@ def audit_events(events: Iterable[Event], rules: AuditRules | None = None) -> Au
 
 def place(event: Event) -> tuple[int, int, int, int]:
     """Return the sort key of events of one message; the order of events with equal keys does not matter."""
-    hold = event.held_until_us
-    return (event.order, event.ts_us, RANK[event.kind], -1 if hold is None else hold)
+    reserved_until_us = event.reserved_until_us
+    return (event.order, event.ts_us, RANK[event.kind], -1 if reserved_until_us is None else reserved_until_us)
 
 
 @dataclass(slots=True)
@@ -163,7 +163,7 @@ def _run(run_id: str, events: Sequence[Event], rules: AuditRules) -> list[Accoun
 class _State:
     """State of a message while its events are processed."""
 
-    held_until_us: int | None = None
+    reserved_until_us: int | None = None
     settled: bool = False
     deliveries: int = 0
     duplicates: int = 0
@@ -173,7 +173,9 @@ class _State:
 
     def delivered(self, event: Event, rules: AuditRules) -> None:
         self.deliveries += 1
-        if self.settled or (self.held_until_us is not None and too_soon(event.ts_us, self.held_until_us, rules)):
+        if self.settled or (
+            self.reserved_until_us is not None and too_soon(event.ts_us, self.reserved_until_us, rules)
+        ):
             self.duplicates += 1
         elif self.deliveries > 1:
             self.redeliveries += 1
@@ -198,9 +200,9 @@ def _account(
         elif event.kind is EventKind.DEADLETTERED:
             state.settled = True
         elif event.kind is EventKind.ACKED:
-            state.settled |= state.held_until_us is None or in_time(event.ts_us, state.held_until_us, rules)
-        if event.kind in HOLDS or event.kind in RELEASES:
-            state.held_until_us = event.held_until_us
+            state.settled |= state.reserved_until_us is None or in_time(event.ts_us, state.reserved_until_us, rules)
+        if event.kind in RESERVES or event.kind in RELEASES:
+            state.reserved_until_us = event.reserved_until_us
     shown = [event for event in life if event.kind in MAKES_VISIBLE]
     facts = DeliveryFacts(
         times_stored=len(shown),
@@ -215,7 +217,7 @@ def _account(
         wanted=subscription.wants(_least(life, "tags"), shown[0].order if shown else -1),
         visible_us=min((max(event.ts_us, event.deliver_at_us or 0) for event in shown), default=0),
         first_us=state.first_us,
-        held_until_us=state.held_until_us or 0,
+        reserved_until_us=state.reserved_until_us or 0,
         end_us=end_us,
         overtaken=False,
     )
@@ -269,5 +271,5 @@ def _mark_overtaken(accounts: Mapping[AccountId, Account]) -> None:
 
 
 def _place_in_line(move: tuple[Event, AccountId]) -> tuple[int, int, int, str, int]:
-    order, ts_us, rank, hold = place(move[0])
-    return (order, ts_us, rank, move[1][2], hold)
+    order, ts_us, rank, reserved_until_us = place(move[0])
+    return (order, ts_us, rank, move[1][2], reserved_until_us)

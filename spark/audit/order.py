@@ -12,7 +12,7 @@ from .facts import ACCOUNT, is_kind, is_one_of
 
 SEQUENCE = ("run", "topic", "group", "message_group")
 """The columns that identify a sequence: the messages of one message group for one consumer group."""
-ORDER_IN_SEQUENCE = ("moment", "ts_us", "rank", "id", "held_until_place")
+ORDER_IN_SEQUENCE = ("moment", "ts_us", "rank", "id", "reserved_until_place")
 """The columns that order the events of a sequence; `rank` is that of the kind of event. The last two break ties."""
 
 

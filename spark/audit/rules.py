@@ -47,7 +47,8 @@ class DeliveryFacts:
       `deaths` (events `deadlettered`).
     - `wanted`: the subscription includes the message.
     - Instants in microseconds, 0 if there is none: `visible_us` at which the message becomes visible, `first_us` of the
-      first delivery, `held_until_us` at which the last hold ends (see `OPEN_US`), `end_us` of the recording's end.
+      first delivery, `reserved_until_us` at which the last reservation ends (see `OPEN_US`), `end_us` of the
+      recording's end.
     - `overtaken`: see `docs/audit.md`.
     """
 
@@ -64,7 +65,7 @@ class DeliveryFacts:
     wanted: Any
     visible_us: Any
     first_us: Any
-    held_until_us: Any
+    reserved_until_us: Any
     end_us: Any
     overtaken: Any
 
@@ -73,12 +74,12 @@ def judge(of: DeliveryFacts, rules: AuditRules, no: Callable[[Any], Any]) -> dic
     """Return each verdict by name, with True if it applies. `no` negates: `operator.not_`, or `~` for columns."""
     visible = (of.times_stored > 0) & (of.recalls == 0)
     delivered = of.deliveries > 0
-    open_ = visible & of.wanted & (of.skips == 0) & (of.acks + of.deaths == 0)
-    held = (of.visible_us > of.end_us) | ((of.held_until_us > of.end_us) & (of.held_until_us < OPEN_US))
+    unsettled = visible & of.wanted & (of.skips == 0) & (of.acks + of.deaths == 0)
+    waits = (of.visible_us > of.end_us) | ((of.reserved_until_us > of.end_us) & (of.reserved_until_us < OPEN_US))
     # A producer without a response cannot know if its send failed.
     found = no(visible) & (of.failed_sends > 0)
     return {
-        LOST: open_ & no(held),
+        LOST: unsettled & no(waits),
         DUPLICATED: of.duplicates > 0,
         UNEXPECTED: delivered & no(visible) & (of.failed_sends == 0),
         OUT_OF_ORDER: of.overtaken,
@@ -86,15 +87,15 @@ def judge(of: DeliveryFacts, rules: AuditRules, no: Callable[[Any], Any]) -> dic
         LATE: visible & delivered & (of.first_us - of.visible_us > rules.late_after_ms * 1000),
         RECOVERED: delivered & (of.acks > 0) & ((of.redeliveries > 0) | found),
         DEAD: of.deaths > 0,
-        PENDING: open_ & held,
+        PENDING: unsettled & waits,
     }
 
 
-def in_time(moment_us: Any, held_until_us: Any, rules: AuditRules) -> Any:
-    """True if an acknowledgement came while the group held the message."""
-    return moment_us <= held_until_us + rules.slack_us
+def in_time(moment_us: Any, reserved_until_us: Any, rules: AuditRules) -> Any:
+    """True if an acknowledgement came while the message was reserved."""
+    return moment_us <= reserved_until_us + rules.slack_us
 
 
-def too_soon(moment_us: Any, held_until_us: Any, rules: AuditRules) -> Any:
-    """True if a delivery came while another one still held the message exclusively."""
-    return (held_until_us < OPEN_US) & (moment_us + rules.slack_us < held_until_us)
+def too_soon(moment_us: Any, reserved_until_us: Any, rules: AuditRules) -> Any:
+    """True if a delivery came while the message was reserved for a known time."""
+    return (reserved_until_us < OPEN_US) & (moment_us + rules.slack_us < reserved_until_us)
