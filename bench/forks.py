@@ -1,4 +1,4 @@
-"""Measures forks: of an engine (`Engine(state=engine.lend())`, without ports), and of a running emulator.
+"""Measures forks: of an engine (`Engine(state=engine.fork_state())`, without ports), and of a running emulator.
 
     python bench/forks.py
 
@@ -75,7 +75,7 @@ def in_flight(messages: int) -> Engine:
 
 def fork(engine: Engine) -> Engine:
     """Return a fork."""
-    return Engine(state=engine.lend())
+    return Engine(state=engine.fork_state())
 
 
 def fork_of_fork(engine: Engine) -> Engine:

@@ -203,25 +203,25 @@ class Engine:
             extras={name: dict(held) for name, held in (extras or {}).items()},
         )
 
-    def lend(self, extras: Mapping[str, Mapping[str, str]] | None = None) -> EngineState:
-        """Return the state from which a fork starts: `Engine(state=engine.lend())`. Both engines continue.
+    def fork_state(self, extras: Mapping[str, Mapping[str, str]] | None = None) -> EngineState:
+        """Return the state from which a fork starts: `Engine(state=engine.fork_state())`. Both engines continue.
 
         The result contains the result of `state()`, the history, and the defects of upstream that are switched on. It
         also contains state that a stop would lose, unless that state belongs to a connection (`Room.memories`). The
         engines share the bytes of the log and the entries of the consume queues, and each sees only its own changes.
         Call it between requests or from a timer. Only one fork can start from a result. `extras`: as in `state`.
         """
-        from .snapshot.lent_state import lend_state
+        from .snapshot.state_copy import copy_state
 
-        lent = lend_state(self.state(extras))
-        lent.defects = {name: holders for name, holders in self.defects.holders.items() if holders}
-        lent.history = self.history.lend()
-        for broker, left in zip(self.brokers, lent.brokers, strict=True):
-            left.memories = broker.lend_memories()
+        fork = copy_state(self.state(extras))
+        fork.defects = {name: holders for name, holders in self.defects.holders.items() if holders}
+        fork.history = self.history.fork_state()
+        for broker, left in zip(self.brokers, fork.brokers, strict=True):
+            left.memories = broker.fork_memories()
             left.skew_ms = broker.interference.skew.ms
         for replica in self.replicas:
-            lent.brokers[self.brokers.index(replica.slave)].common_end = replica.common_end()
-        return lent
+            fork.brokers[self.brokers.index(replica.slave)].common_end = replica.common_end()
+        return fork
 
     def end_skews(self) -> None:
         """Set the clocks of all brokers of a fork right, before rules set them wrong again. Timers keep their instants.

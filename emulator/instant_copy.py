@@ -237,7 +237,7 @@ class _Rules(dict[type, Rule | None]):
     def __missing__(self, kind: type) -> Rule | None:
         rule: Rule | None = None
         if issubclass(kind, ConsumeQueue):
-            rule = _lent_queue
+            rule = _forked_queue
         elif issubclass(kind, CommitLog):
             rule = _copied_log
         elif issubclass(kind, Config):
@@ -251,8 +251,8 @@ def _are_shared(values: Iterable[Any]) -> bool:
     return all(_RULES[kind] is None for kind in set(map(type, values)))
 
 
-def _lent_queue(copier: _Copier, queue: ConsumeQueue) -> ConsumeQueue:
-    return copier.keep(queue, queue.lend())
+def _forked_queue(copier: _Copier, queue: ConsumeQueue) -> ConsumeQueue:
+    return copier.keep(queue, queue.fork())
 
 
 def _copied_log(copier: _Copier, log: CommitLog) -> CommitLog:

@@ -112,7 +112,7 @@ def engine(repeats: int) -> None:
     """Print the figures of forks of an engine, which serves no ports."""
     parent = stored(MESSAGES)
     times_of(lambda: fork(parent), repeats).shown(
-        TOOL, ENGINE_FORK, "`Engine(state=engine.lend())`", ENGINE_FORK_GOAL_MS
+        TOOL, ENGINE_FORK, "`Engine(state=engine.fork_state())`", ENGINE_FORK_GOAL_MS
     )
     tracemalloc.start()
     world = World(fork(parent))

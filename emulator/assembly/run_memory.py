@@ -8,7 +8,7 @@ State = TypeVar("State")
 class RunMemory(Protocol[State]):
     """A service of one run of a broker with state that exists in memory only."""
 
-    def lend(self) -> State:
+    def fork_state(self) -> State:
         """Return the state for a fork. The service does not change it later.
 
         Times are durations from or until now, because the fork may start at another instant. Only a time that is

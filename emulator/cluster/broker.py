@@ -132,9 +132,9 @@ class Broker:
         """False between `stop` and `start`: it rejects all operations, and the name server does not list it."""
         services = ServiceState() if state is None else self._restore(state)
         self._begin_run(services)
-        for name, lent in ({} if state is None else state.memories).items():
+        for name, kept in ({} if state is None else state.memories).items():
             if name in self.memories:  # missing if a configuration key has removed the service for the next run
-                self.memories[name].continue_from(lent)
+                self.memories[name].continue_from(kept)
 
     def _noted_by(self, note: Callable[Concatenate[str, P], None]) -> Callable[P, None] | None:
         """Return a function that notes changes of a master; None for a slave, which only repeats its master's."""
@@ -152,7 +152,7 @@ class Broker:
             full=log.full,
             last_store_timestamp=log.last_store_timestamp,
             queues=state.queues,
-            lent=log.lent,
+            shared=log.shared,
         )
         self.pop_records.restore(state.pop_records)
         self.mappings.restore(table=state.mappings, version=state.mappings_version)
@@ -312,7 +312,7 @@ class Broker:
                 segments=segments,
                 full=full,
                 last_store_timestamp=self.store.last_store_timestamp,
-                lent=log.lent,
+                shared=log.shared,
             ),
             topics=topics.table,
             topics_version=(topics.version_counter, topics.version_timestamp),
@@ -329,9 +329,9 @@ class Broker:
             users=self.user_table.users,
         )
 
-    def lend_memories(self) -> dict[str, Any]:
+    def fork_memories(self) -> dict[str, Any]:
         """Return the state that a fork keeps although a stop would lose it."""
-        return {name: memory.lend() for name, memory in self.memories.items()}
+        return {name: memory.fork_state() for name, memory in self.memories.items()}
 
     def _dump_on_stop(self) -> ServiceState:
         """Return the state of the services at a graceful shutdown."""

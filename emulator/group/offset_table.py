@@ -176,7 +176,7 @@ class OffsetTable:
         """Write the file now."""
         self._file.write()
 
-    def lend(self) -> tuple[OffsetsInMemory, OffsetsInMemory]:
+    def fork_state(self) -> tuple[OffsetsInMemory, OffsetsInMemory]:
         """Return the pull offsets and the pending resets for a fork."""
         return _copied(self._pull_offsets), _copied(self._resets)
 

@@ -70,7 +70,7 @@ class _Chunk:
         self.low, self.high = -_LARGEST, _LARGEST
         """No offset is lower or higher."""
 
-    def lend(self) -> "_Chunk":
+    def fork(self) -> "_Chunk":
         """Return an equal chunk for a fork, with the same data."""
         made = _Chunk(self.data)
         made.is_summarized, made.queues, made.low, made.high = self.is_summarized, self.queues, self.low, self.high
@@ -133,13 +133,13 @@ class DeliveryRecord:
             self.append = _append_nothing  # type: ignore[method-assign]
             self.append_numbered = _append_nothing  # type: ignore[method-assign]
 
-    def lend(self) -> "DeliveryRecord":
+    def fork(self) -> "DeliveryRecord":
         """Return an equal record for a fork. It shares the data of full chunks, and copies only the newest chunk."""
         made = DeliveryRecord(self.max_entries, self.keys.copy())
         made.dropped, made._renewed, made.keys_version = self.dropped, self._renewed.copy(), self.keys_version
         if self._chunks:
             *full, newest = self._chunks
-            made._chunks.extend(chunk.lend() for chunk in full)
+            made._chunks.extend(chunk.fork() for chunk in full)
             made._data, made._at = newest.data.copy(), self._at
             made._chunks.append(_Chunk(made._data))
         return made

@@ -33,7 +33,7 @@ from .short_text import TEXT_MAX
 from .written_runs import written_runs
 
 if TYPE_CHECKING:
-    from .lent_history import LentHistory
+    from .history_state import HistoryState
 
 REFUSED_MAX = FIRINGS_MAX = 1_000
 """The maximum number of refused requests, and of firings of rules; the oldest are dropped."""
@@ -57,7 +57,7 @@ class History:
         delivery_record_max_entries: int,
         *,
         is_continued: bool = False,
-        before: "LentHistory | None" = None,
+        before: "HistoryState | None" = None,
     ) -> None:
         self.scheduler = scheduler
         self._missing_until_ms = scheduler.now_ms if is_continued else None
@@ -74,11 +74,11 @@ class History:
         if before is not None:
             self._continue(before)
 
-    def lend(self) -> "LentHistory":
+    def fork_state(self) -> "HistoryState":
         """Return the history that a fork continues: equal records, independent of this engine's."""
-        from .lent_history import LentHistory
+        from .history_state import HistoryState
 
-        own = LentHistory(
+        own = HistoryState(
             record=self.record,
             commits=self.commits,
             clients=self.clients,
@@ -91,15 +91,15 @@ class History:
             trims=self._trims,
             broker_events=self._broker_events,
         )
-        return own.lend()
+        return own.copy()
 
     def at(self, scheduler: Scheduler) -> "History":
         """Return a copy as of now, for readers with another scheduler. It shares the full chunks of deliveries."""
-        made = History(scheduler, self.record.max_entries, before=self.lend())
+        made = History(scheduler, self.record.max_entries, before=self.fork_state())
         made.clients = self.clients.copy(with_connections=True)
         return made
 
-    def _continue(self, before: "LentHistory") -> None:
+    def _continue(self, before: "HistoryState") -> None:
         """Continue the history of another engine, but not its delivery record if the size of this one differs."""
         if before.record.max_entries == self.record.max_entries:
             self.record, self._missing_until_ms = before.record, before.missing_until_ms

@@ -29,7 +29,7 @@ class PopInflightCounter:
         self._counts: dict[GroupQueue, int] = {}
         self._names: TopicGroupIndex[GroupQueue] = TopicGroupIndex()
 
-    def lend(self) -> tuple[int, dict[GroupQueue, int]]:
+    def fork_state(self) -> tuple[int, dict[GroupQueue, int]]:
         """Return for a fork the time since which messages are counted (ms), and the counts."""
         return self._start_ms, self._counts.copy()
 

@@ -215,7 +215,7 @@ class PopKvService:
         """Yield the records that are only in memory."""
         return iter(()) if self._cache is None else self._cache.records()
 
-    def lend(self) -> tuple[dict[tuple[str, str], int], list[PopRecord]]:
+    def fork_state(self) -> tuple[dict[tuple[str, str], int], list[PopRecord]]:
         """Return for a fork the number of pops by group and topic, and the records that are only in memory."""
         return self._request_counts.copy(), list(self.cached())
 

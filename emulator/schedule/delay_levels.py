@@ -135,7 +135,7 @@ class DelayService:
         offsets: dict[int, int | None] = {**self.offsets, **self._file.values_at_last_write()}
         return {level: offset for level, offset in offsets.items() if offset is not None}
 
-    def lend(self) -> tuple[int, dict[int, int]]:
+    def fork_state(self) -> tuple[int, dict[int, int]]:
         """Return for a fork the time until the first check, and until that of each level (ms, negative: since)."""
         now = self._scheduler.now_ms
         return self._first_check.ms - now, {level: from_ms - now for level, from_ms in self._checked_since_ms.items()}

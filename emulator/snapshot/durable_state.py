@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from ..auth.user_table import User
 from ..config import BrokerConfig, EmulationConfig, NamesrvConfig
 from ..filter import filter_table as filter_data
-from ..history.lent_history import LentHistory
+from ..history.history_state import HistoryState
 from ..kernel.value_class import frozen_value, value
 from ..operations.groups import GroupConfig, SetMessageRequestMode
 from ..operations.topics import QueueMapping, TopicConfig
@@ -19,7 +19,7 @@ from ..pop.consumer_order_info import GroupQueue, OrderInfo
 from ..pop.pop_kv_records import PopRecord
 from ..schedule.timer_state import TimerState
 from ..store.consume_queue import ConsumeQueue
-from ..store.lent_segment import LentSegment
+from ..store.shared_segment import SharedSegment
 
 BigInt = Annotated[int, 1024]
 """An integer that Java code never sees: the seed is any integer, the state of a random stream has 64 unsigned bits."""
@@ -48,18 +48,18 @@ class LogState:
     full: dict[int, int] = field(default_factory=dict)
     last_store_timestamp: int = 0
     _: KW_ONLY
-    lent: Mapping[int, LentSegment] = field(default_factory=dict)
+    shared: Mapping[int, SharedSegment] = field(default_factory=dict)
     """The first bytes of files, if other engines share them; `segments` has the bytes after them."""
 
     @property
     def is_empty(self) -> bool:
         """True if no message was ever stored."""
-        return not self.lent and not self.segments.get(0) and len(self.segments) == 1
+        return not self.shared and not self.segments.get(0) and len(self.segments) == 1
 
     def parts(self, number: int) -> list[tuple[bytearray, int]]:
         """Return the buffers of a file, each with the number of its bytes that belong to the file."""
-        own, lent = self.segments[number], self.lent.get(number)
-        return [*([] if lent is None else lent.parts()), (own, len(own))]
+        own, shared = self.segments[number], self.shared.get(number)
+        return [*([] if shared is None else shared.parts()), (own, len(own))]
 
 
 @value
@@ -111,5 +111,5 @@ class EngineState:
     extras: dict[str, dict[str, str]] = field(default_factory=dict)
     defects: dict[str, int] = field(default_factory=dict)
     """Of a fork: the number of rules that keep a defect of upstream switched on, by its name. Not in snapshots."""
-    history: LentHistory | None = None
+    history: HistoryState | None = None
     """Of a fork: the history that it continues. Not in snapshots."""

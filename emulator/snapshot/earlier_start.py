@@ -1,6 +1,6 @@
 """Earlier starts of forks: move the instants of a state without messages, so that no timer waits for the parent's time.
 
-The state in memory (`BrokerState.memories`) needs no move, because services lend durations in place of instants.
+The state in memory (`BrokerState.memories`) needs no move, because services give a fork durations in place of instants.
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from .durable_state import BrokerState, EngineState, ServiceState, Version
 
 
 def start_earlier(state: EngineState, now_ms: int) -> None:
-    """Let the engine of a lent state start at an earlier instant (ms since the epoch). Its history begins anew.
+    """Let the engine of a fork start at an earlier instant (ms since the epoch). Its history begins anew.
 
     No broker of the state has a message: the times in a message cannot move.
     """

@@ -29,7 +29,7 @@ from zlib import crc32
 from ..config import ConfigError
 from ..kernel.errors import SqlError
 from ..store.consume_queue import ConsumeQueue
-from ..store.lent_column import LentColumn
+from ..store.shared_column import SharedColumn
 from .durable_state import BrokerState, EngineState
 from .snapshot_checks import check_state
 from .snapshot_tables import broker_from_json, broker_to_json, engine_from_json, engine_to_json
@@ -254,7 +254,7 @@ def _unpack(queue: ConsumeQueue, count: int, units: memoryview) -> memoryview:
     return units
 
 
-def _big_endian(column: "array[int] | LentColumn") -> "array[int]":
+def _big_endian(column: "array[int] | SharedColumn") -> "array[int]":
     """Return a copy of a column in the byte order of the file."""
     turned = column[:]
     if sys.byteorder == "little":

@@ -14,7 +14,7 @@ from ..message.record_run import RecordRun
 from ..message.stored_record import is_readable
 
 if TYPE_CHECKING:
-    from .lent_segment import LentSegment
+    from .shared_segment import SharedSegment
 
 END_BYTES = 8
 """The space that a segment must have left after a record: upstream marks the end of a full file there."""
@@ -56,7 +56,7 @@ class CommitLog:
         """The largest position at which a record of the last segment may end."""
 
     @property
-    def lent(self) -> "Mapping[int, LentSegment]":
+    def shared(self) -> "Mapping[int, SharedSegment]":
         """The first bytes of segments that other engines share, by number of the segment: none, except in a fork."""
         return MappingProxyType({})
 

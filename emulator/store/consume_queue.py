@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from ..message import properties as props
-from .lent_column import LentColumn, lent
+from .shared_column import SharedColumn, fork_column
 
 if TYPE_CHECKING:
-    Column = array[int] | LentColumn
+    Column = array[int] | SharedColumn
 
 _SHORT_MAX = 0x7FFF
 _DIGITS_OF_SHORT = len(str(_SHORT_MAX))
@@ -33,14 +33,18 @@ class ConsumeQueue:
         self.sizes: Column = array("i")
         self.tags_codes: Column = array("q")
 
-    def lend(self) -> Self:
+    def fork(self) -> Self:
         """Return an equal queue for a fork. It shares the present units, and neither queue sees changes of the other.
 
         Only appends change a column; removals replace it.
         """
         made = self.__class__(self.topic, self.queue_id)
         made.first = self.first
-        made.physical, made.sizes, made.tags_codes = lent(self.physical), lent(self.sizes), lent(self.tags_codes)
+        made.physical, made.sizes, made.tags_codes = (
+            fork_column(self.physical),
+            fork_column(self.sizes),
+            fork_column(self.tags_codes),
+        )
         return made
 
     @property

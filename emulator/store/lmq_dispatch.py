@@ -37,9 +37,9 @@ class LmqConsumeQueue(ConsumeQueue):
         super().__init__(topic, queue_id)
         self.next_direct = self.next_dispatched = 0
 
-    def lend(self) -> Self:
+    def fork(self) -> Self:
         """Return an equal queue for a fork."""
-        made = super().lend()
+        made = super().fork()
         made.next_direct, made.next_dispatched = self.next_direct, self.next_dispatched
         return made
 

@@ -10,7 +10,7 @@ from struct import Struct
 
 from ..message.stored_record import is_readable
 from .commit_log import RECORD_BYTES_MIN, CommitLog
-from .lent_log import LentLog, lend_segments
+from .shared_log import SharedLog, share_segments
 
 _SIZE = Struct(">i")
 _OFFSET = Struct(">q")
@@ -20,7 +20,7 @@ _MAGIC = b"\xda\xa3\x20"
 _HEAD_BYTES = _OFFSET_AT + _OFFSET.size
 
 
-class LogAtInstant(LentLog):
+class LogAtInstant(SharedLog):
     """A copy of a log that is only read."""
 
     @classmethod
@@ -28,8 +28,8 @@ class LogAtInstant(LentLog):
         """Return the copy of a log as of now."""
         made = cls(log.segment_bytes, log.max_bytes, _ignore_trim, _ignore_full)
         segments, full = log.files()
-        own, lent = lend_segments(segments, log.lent)
-        made.restore(log.segment_bytes, own, dict(full), lent)
+        own, shared = share_segments(segments, log.shared)
+        made.restore(log.segment_bytes, own, dict(full), shared)
         made.max_offset = log.max_offset  # a segment may have been begun without a record
         made.truncations = list(log.truncations)
         return made

@@ -33,7 +33,7 @@ from .store_time_index import StoreTimeIndex
 from .tags_code import SHORT_TAG, code_of_short_tag, tags_code_of
 
 if TYPE_CHECKING:
-    from .lent_segment import LentSegment
+    from .shared_segment import SharedSegment
 
 PROPERTIES_MAX_BYTES = 32767
 OVERHEAD_BYTES = 2 * 65536
@@ -437,18 +437,18 @@ class MessageStore:
         last_store_timestamp: int,
         *,
         queues: Iterable[ConsumeQueue],
-        lent: "Mapping[int, LentSegment] | None" = None,
+        shared: "Mapping[int, SharedSegment] | None" = None,
     ) -> None:
         """Restore the content of another store (for the log see `CommitLog.restore`). The segment size stays the same.
 
-        `lent`: the bytes that the store shares with other engines, see `LentLog.restore`.
+        `shared`: the bytes that the store shares with other engines, see `SharedLog.restore`.
         Messages larger than a segment are refused, regardless of the current `maxMessageSize`.
         """
-        if lent:
-            from .lent_log import LentLog
+        if shared:
+            from .shared_log import SharedLog
 
-            log = LentLog(segment_bytes, self.log.max_bytes, self._trimmed, self._file_is_full)
-            log.restore(segment_bytes, segments, full, lent)
+            log = SharedLog(segment_bytes, self.log.max_bytes, self._trimmed, self._file_is_full)
+            log.restore(segment_bytes, segments, full, shared)
             self.log = log
         else:
             self.log.restore(segment_bytes, segments, full)

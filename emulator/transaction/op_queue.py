@@ -50,7 +50,7 @@ class OpQueue:
                 self._anchor_ms + intervals * interval, self._flush, TimerKind.TRANSACTION_OP
             )
 
-    def lend(self) -> tuple[int, list[str]]:
+    def fork_state(self) -> tuple[int, list[str]]:
         """Return for a fork the time since an interval began (ms), and the collected ends."""
         return self._scheduler.now_ms - self._anchor_ms, self._pending.copy()
 

@@ -95,7 +95,7 @@ class TransactionChecks:
 
     # timing
 
-    def lend(self) -> int:
+    def fork_state(self) -> int:
         """Return for a fork the time since the end of the last round (ms)."""
         return self._scheduler.now_ms - self._round_end_ms
 

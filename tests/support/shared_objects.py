@@ -12,12 +12,12 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, Modul
 
 from rocketmq_testkit.emulator.filter.message_filter import SqlFilter
 from rocketmq_testkit.emulator.history.delivery_record import DeliveryRecord
-from rocketmq_testkit.emulator.store.lent_column import LentColumn
-from rocketmq_testkit.emulator.store.lent_segment import LentSegment
+from rocketmq_testkit.emulator.store.shared_column import SharedColumn
+from rocketmq_testkit.emulator.store.shared_segment import SharedSegment
 
 _UNCHANGEABLE = (
     *(str, bytes, int, float, complex, bool, type(None), Enum, range, slice, type, ModuleType, CodeType),
-    *(BuiltinFunctionType, FunctionType, MethodType, tuple, frozenset, SqlFilter, LentSegment),
+    *(BuiltinFunctionType, FunctionType, MethodType, tuple, frozenset, SqlFilter, SharedSegment),
 )
 """Classes of immutable objects. The walk visits the objects in a tuple or a segment as well."""
 Objects = dict[int, object]
@@ -49,21 +49,21 @@ def shared_objects(one: object, other: object, *unrelated: object) -> list[objec
     """Return the mutable objects that both roots refer to, directly or not.
 
     Objects of the process, to which `unrelated` roots refer as well, are left out. So are buffers that both engines
-    share on purpose: bytes and units that were lent, and full chunks of the delivery record.
+    share on purpose: bytes and units of queues, and full chunks of the delivery record.
     """
     ours, theirs = reachable(one), reachable(other)
     of_process: set[int] = set()
     for root in unrelated:
         of_process |= reachable(root).keys()
-    lent = {id(buffer) for value in (*ours.values(), *theirs.values()) for buffer in _lent_buffers(value)}
-    both = ours.keys() & theirs.keys() - of_process - lent
+    shared = {id(buffer) for value in (*ours.values(), *theirs.values()) for buffer in _shared_buffers(value)}
+    both = ours.keys() & theirs.keys() - of_process - shared
     return [value for number, value in ours.items() if number in both and not _is_unchangeable(value)]
 
 
-def _lent_buffers(value: object) -> Iterable[object]:
-    if isinstance(value, LentSegment):
+def _shared_buffers(value: object) -> Iterable[object]:
+    if isinstance(value, SharedSegment):
         return [buffer for buffer, _ in value.parts()]
-    if isinstance(value, LentColumn):
+    if isinstance(value, SharedColumn):
         return [each for each in gc.get_referents(value) if isinstance(each, tuple) for each in each]
     if isinstance(value, DeliveryRecord):
         return [chunk.data for chunk in value._chunks if chunk.is_shared]

@@ -69,7 +69,7 @@ def test_a_fork_gives_the_same_verdicts_and_details() -> None:
     """A fork continues the history: it has the deliveries before the fork and those of its own clients after it."""
     world = acknowledged_and_unread()
     world.advance(5_000)
-    engine = Engine(state=world.engine.lend())
+    engine = Engine(state=world.engine.fork_state())
     forked = World(engine, engine.brokers[0])
     for each in (world, forked):
         each.heartbeat("client", topics={"A": "*"})

@@ -154,7 +154,7 @@ def test_a_fork_continues_with_pull_offsets_and_resets_of_its_own(offsets: Offse
     offsets.set_pull_offset("G", "T", 0, 8)
     offsets.reset("G", "T", 0, 4)
     fork = Offsets()
-    fork.continue_from(offsets.lend())
+    fork.continue_from(offsets.fork_state())
     assert offsets.take_reset("G", "T", 0) == 4
     offsets.set_pull_offset("G", "T", 0, 9)
     assert (fork.pull_offset("G", "T", 0), fork.pending_reset("G", "T", 0)) == (8, 4)

@@ -33,7 +33,7 @@ MONTH = 30 * DAY
 
 def fork_at(world: World, start_ms: int | None = None) -> World:
     """Return a world with a fork that starts at another instant, by default at that of the fork."""
-    state = world.engine.lend()
+    state = world.engine.fork_state()
     if start_ms is not None:
         start_earlier(state, start_ms)
     engine = Engine(state=state)
@@ -226,9 +226,9 @@ def test_no_instant_of_the_parent_is_left_in_the_tables() -> None:
     """Also in those whose entries are about messages, which a crash can outlive."""
     keys = {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": True}
     for world in (full_tables(slaves=1), full_tables(**keys)):
-        state: EngineState = world.engine.lend()
+        state: EngineState = world.engine.fork_state()
         start_earlier(state, EARLIER_MS)
         assert state.now_ms == EARLIER_MS
         for broker in state.brokers:
-            broker.log.segments, broker.log.lent, broker.queues, broker.memories = {}, {}, [], {}
+            broker.log.segments, broker.log.shared, broker.queues, broker.memories = {}, {}, [], {}
         assert instants_near(state, START_MS) == {}

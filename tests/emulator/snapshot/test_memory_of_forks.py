@@ -37,7 +37,7 @@ def allocated(work: Callable[[], object]) -> int:
 
 
 def fork(world: World) -> World:
-    engine = Engine(state=world.engine.lend())
+    engine = Engine(state=world.engine.fork_state())
     return World(engine, engine.brokers[0])
 
 

@@ -197,7 +197,7 @@ def test_members_of_a_family_change_as_engines_that_share_nothing(seed: int) -> 
     for _ in range(STEPS):
         engine, beside = chance.choice(family)
         if chance.random() < 0.06 and len(family) < MEMBERS_MAX:
-            family.append((Engine(state=engine.lend()), copied_with_memories(beside)))
+            family.append((Engine(state=engine.fork_state()), copied_with_memories(beside)))
             assert saved(engine) == saved(beside)
         else:
             number = chance.random()

@@ -77,7 +77,7 @@ def alone(seed: int) -> list[Lived]:
 def together(seed: int) -> list[Lived]:
     """Return the lives of a parent, its fork and the fork's fork, which take turns."""
     parent, child, grandchild = (begun(seed) for _ in range(3))
-    forks = [Engine(state=parent.session.engine.lend()) for _ in range(2)]
+    forks = [Engine(state=parent.session.engine.fork_state()) for _ in range(2)]
     child.move_to(lambda: forks[0])
     grandchild.move_to(lambda: forks[1])
     first = own_actions(seed, 1)[: OWN // 2]
@@ -87,7 +87,7 @@ def together(seed: int) -> list[Lived]:
         perform(parent, of_parent[turn : turn + 1])
         perform(child, first[turn : turn + 1])
         perform(grandchild, first[turn : turn + 1])
-    fork = Engine(state=child.session.engine.lend())
+    fork = Engine(state=child.session.engine.fork_state())
     grandchild.move_to(lambda: fork)
     of_grandchild = own_actions(seed, 2)
     for turn in range(OWN):

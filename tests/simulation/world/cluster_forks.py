@@ -52,7 +52,7 @@ class ForkedCluster:
     """A fork of a cluster, and the state that it must keep."""
 
     def __init__(self, parent: Cluster) -> None:
-        self.engine = Engine(state=parent.engine.lend())
+        self.engine = Engine(state=parent.engine.fork_state())
         for broker in self.engine.brokers:
             self.engine.start(broker)
         self.masters = [broker for broker in self.engine.brokers if broker.is_master]

@@ -81,8 +81,8 @@ def _lived(setup: Setup, steps: list[Action], *, shares: bool) -> tuple[list[Obs
     for action in steps[:half]:
         lived.perform(action)
     parent = lived.session.engine
-    others = [parent, Engine(state=parent.lend())] if shares else []
-    fork = Engine(state=parent.lend()) if shares else copied_with_memories(parent)
+    others = [parent, Engine(state=parent.fork_state())] if shares else []
+    fork = Engine(state=parent.fork_state()) if shares else copied_with_memories(parent)
     if shares:
         stop_listening(parent)
     lived.move_to(lambda: fork)

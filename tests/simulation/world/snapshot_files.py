@@ -27,6 +27,6 @@ def copied(engine: Engine) -> Engine:
 def copied_with_memories(engine: Engine) -> Engine:
     """Start an engine from a snapshot of another engine, plus copies of the state that only forks keep."""
     state = read_snapshot(BytesIO(saved(engine)))
-    for lent, left in zip(engine.lend().brokers, state.brokers, strict=True):
-        left.memories, left.common_end, left.skew_ms = deepcopy(lent.memories), lent.common_end, lent.skew_ms
+    for forked, left in zip(engine.fork_state().brokers, state.brokers, strict=True):
+        left.memories, left.common_end, left.skew_ms = deepcopy(forked.memories), forked.common_end, forked.skew_ms
     return Engine(state=state)

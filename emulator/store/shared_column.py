@@ -1,6 +1,6 @@
-"""A column of a consume queue that two engines share: the units of the parent, and the units added in the fork.
+"""A column of a consume queue that engines share: the units of the parent, and the units added in the fork.
 
-The parent only appends to an array. It removes units by a new array, so an array that was lent keeps its first units.
+The parent only appends to an array. It removes units by a new array, so a shared array keeps its first units.
 """
 
 from array import array
@@ -11,28 +11,30 @@ from typing import overload
 _FROM_FIRST = (0,)
 
 
-class LentColumn:
+class SharedColumn:
     """Numbers of arrays of other engines, of which only the first `count` are read, and then numbers of its own."""
 
-    __slots__ = ("_count", "_lent", "_own", "_starts", "typecode")
+    __slots__ = ("_count", "_own", "_shared", "_starts", "typecode")
 
-    def __init__(self, lent: "tuple[array[int], ...]", starts: tuple[int, ...], count: int, own: "array[int]") -> None:
-        """`starts`: the index of the first number of each array; `count`: the number of all lent numbers.
+    def __init__(
+        self, shared: "tuple[array[int], ...]", starts: tuple[int, ...], count: int, own: "array[int]"
+    ) -> None:
+        """`starts`: the index of the first number of each array; `count`: the number of all shared numbers.
 
         `own`: an empty array for further numbers.
         """
         self.typecode = own.typecode
-        self._lent = lent
+        self._shared = shared
         self._starts = starts
         self._count = count
         self._own = own
 
-    def lend(self) -> "LentColumn":
+    def fork(self) -> "SharedColumn":
         """Return a column that begins with the present numbers and shares them."""
         own = array(self.typecode)
         if not self._own:
-            return LentColumn(self._lent, self._starts, self._count, own)
-        return LentColumn((*self._lent, self._own), (*self._starts, self._count), len(self), own)
+            return SharedColumn(self._shared, self._starts, self._count, own)
+        return SharedColumn((*self._shared, self._own), (*self._starts, self._count), len(self), own)
 
     def __len__(self) -> int:
         return self._count + len(self._own)
@@ -57,18 +59,18 @@ class LentColumn:
             return self._own[at - count]
         starts = self._starts
         if at >= starts[-1]:
-            return self._lent[-1][at - starts[-1]]
+            return self._shared[-1][at - starts[-1]]
         number = bisect_right(starts, at) - 1
-        return self._lent[number][at - starts[number]]
+        return self._shared[number][at - starts[number]]
 
     def _run(self, first: int, stop: int) -> "array[int]":
         """Return a copy of the numbers from an index to before another."""
         if first >= self._count:
             return self._own[first - self._count : max(stop - self._count, 0)]
         found = array(self.typecode)
-        for lent, start, end in zip(self._lent, self._starts, (*self._starts[1:], self._count), strict=True):
+        for shared, start, end in zip(self._shared, self._starts, (*self._starts[1:], self._count), strict=True):
             if first < end and start < stop:
-                found += lent[max(first - start, 0) : min(stop, end) - start]
+                found += shared[max(first - start, 0) : min(stop, end) - start]
         if stop > self._count:
             found += self._own[: stop - self._count]
         return found
@@ -80,7 +82,7 @@ class LentColumn:
         return reversed(self[:])
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, LentColumn):
+        if isinstance(other, SharedColumn):
             return self[:] == other[:]
         return self[:] == other if isinstance(other, array) else NotImplemented
 
@@ -95,9 +97,9 @@ class LentColumn:
         self._own.extend(numbers)
 
 
-def lent(column: "array[int] | LentColumn") -> "array[int] | LentColumn":
+def fork_column(column: "array[int] | SharedColumn") -> "array[int] | SharedColumn":
     """Return a column that begins with the present numbers of another and shares them; an array if there are none."""
-    if isinstance(column, LentColumn):
-        return column.lend()
+    if isinstance(column, SharedColumn):
+        return column.fork()
     own: array[int] = array(column.typecode)
-    return LentColumn((column,), _FROM_FIRST, len(column), own) if column else own
+    return SharedColumn((column,), _FROM_FIRST, len(column), own) if column else own

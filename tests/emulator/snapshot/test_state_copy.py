@@ -1,4 +1,4 @@
-"""Forks: the state that an engine lends to a fork, and the independence of both engines after the fork."""
+"""Forks: the state that a fork gets from an engine, and the independence of both engines after the fork."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -12,14 +12,14 @@ from full_tables import full_tables
 from operation_counts import operations
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
-from rocketmq_testkit.emulator.history.lent_history import LentHistory
+from rocketmq_testkit.emulator.history.history_state import HistoryState
 from rocketmq_testkit.emulator.kernel.value_class import value
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed, Heartbeat, MessageQueue
 from rocketmq_testkit.emulator.operations.send import EndTransaction
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.emulator.snapshot.durable_state import BrokerState, EngineState, ServiceState
-from rocketmq_testkit.emulator.snapshot.lent_state import lend_state
 from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot
+from rocketmq_testkit.emulator.snapshot.state_copy import copy_state
 from rocketmq_testkit.emulator.stats.broker_metrics import BROKER
 from rocketmq_testkit.emulator.store.commit_log import CommitLog
 from shared_objects import shared_objects
@@ -38,12 +38,12 @@ MODES: dict[str, dict[str, object]] = {
 
 def fork(world: World) -> World:
     """Return a world with a fork of the engine of `world`."""
-    engine = Engine(state=world.engine.lend())
+    engine = Engine(state=world.engine.fork_state())
     return World(engine, engine.brokers[0])
 
 
 def unshared(engine: Engine) -> Engine:
-    """Replace the lent buffers of an engine by copies, so that it can be compared with other engines; return it."""
+    """Replace the shared buffers of an engine by copies, so that it can be compared with other engines; return it."""
     for broker in engine.brokers:
         store, log = broker.store, broker.store.log
         own = CommitLog(log.segment_bytes, log.max_bytes, log._on_trim, log._on_full)
@@ -87,9 +87,9 @@ def test_a_fork_of_a_fork_equals_its_parent() -> None:
     assert stored_bodies(grandchild, "A", 0) == [b"0", b"2", b"4", b"soon", b"ended", b"of the child"]
 
 
-def test_no_field_of_a_lent_state_is_empty() -> None:
+def test_no_field_of_the_state_of_a_fork_is_empty() -> None:
     """Each table has an entry in at least one world of this file, so that it is tested."""
-    states = [full_tables(slaves=1, **keys).engine.lend({"proxy": {"a": "b"}}) for keys in MODES.values()]
+    states = [full_tables(slaves=1, **keys).engine.fork_state({"proxy": {"a": "b"}}) for keys in MODES.values()]
 
     def filled(of: Callable[[EngineState], Any], kind: type) -> set[str]:
         return {each.name for state in states for each in fields(kind) if getattr(of(state), each.name)}
@@ -119,14 +119,14 @@ def test_forks_and_parents_share_no_object_that_could_change(keys: dict[str, obj
         assert shared_objects(one.engine, other.engine, unrelated.engine) == []
 
 
-def test_a_lent_state_can_be_lent_any_number_of_times() -> None:
-    """An emulator keeps a lent state for resets. Engines that start from it share no objects and start equal."""
+def test_a_state_can_be_copied_for_any_number_of_forks() -> None:
+    """A fork keeps a copy for its resets. Engines that start from copies share no objects and start equal."""
     world, unrelated = full_tables(slaves=1), full_tables(slaves=1)
-    kept = world.engine.lend()
-    states = [lend_state(kept) for _ in range(2)]
+    kept = world.engine.fork_state()
+    states = [copy_state(kept) for _ in range(2)]
     for state in states:
         assert kept.history is not None
-        state.history = kept.history.lend()
+        state.history = kept.history.copy()
     engines = [Engine(state=state) for state in states]
     expected = saved(engines[1])
     used = World(engines[0], engines[0].brokers[0])
@@ -154,7 +154,7 @@ def test_a_value_of_an_unknown_class_is_rejected() -> None:
 
     table: Any = Table()
     with pytest.raises(TypeError, match="Table: no copier for a fork; add one to"):
-        lend_state(replace(EngineState(), kv_config=table))
+        copy_state(replace(EngineState(), kv_config=table))
 
 
 def test_mutable_values_within_tables_are_copied() -> None:
@@ -165,7 +165,7 @@ def test_mutable_values_within_tables_are_copied() -> None:
 
     inner = Inner([1], (2, [3]))
     table: Any = {"a": inner, "b": [inner, {4}], "c": 5}
-    copy: Any = lend_state(replace(EngineState(), kv_config=table)).kv_config
+    copy: Any = copy_state(replace(EngineState(), kv_config=table)).kv_config
     assert copy == table
     inner.numbers.append(6)
     inner.pair[1].append(6)
@@ -188,7 +188,7 @@ def test_changes_of_topics_reach_neither_parent_nor_fork() -> None:
 def test_lending_changes_the_parent_no_more_than_a_snapshot() -> None:
     """The whole state of the parent is compared, except chunks of its delivery record, which are marked as shared."""
     world, other = full_tables(enable_pop_buffer_merge=True), full_tables(enable_pop_buffer_merge=True)
-    world.engine.lend()
+    world.engine.fork_state()
     other.engine.state()
     different = changes(held_by(world.engine), held_by(other.engine))
     assert different == {}
@@ -396,7 +396,7 @@ def test_files_that_a_parent_deletes_stay_in_its_fork() -> None:
     assert [body.rstrip(b"\0") for body in stored_bodies(child, "A")] == [b"%d" % number for number in range(low, 110)]
 
 
-def test_a_snapshot_of_a_fork_has_lent_and_own_bytes() -> None:
+def test_a_snapshot_of_a_fork_has_shared_and_own_bytes() -> None:
     world = full_tables()
     child = fork(world)
     child.send("A", b"of the child")
@@ -429,7 +429,7 @@ def test_the_work_of_a_fork_does_not_depend_on_the_number_of_messages() -> None:
     assert counts[1] < 20_000
 
 
-def test_a_lent_history_has_each_attribute_of_a_history() -> None:
-    """A new attribute of the history must be added to the lent history, so that a fork keeps it."""
+def test_a_history_state_has_each_attribute_of_a_history() -> None:
+    """A new attribute of the history must be added to `HistoryState`, so that a fork keeps it."""
     held = {name.lstrip("_") for name in vars(make_world().engine.history)}
-    assert held - {"scheduler"} == {each.name for each in fields(LentHistory)}
+    assert held - {"scheduler"} == {each.name for each in fields(HistoryState)}

@@ -1,7 +1,7 @@
 """The commit log of a fork: it reads the bytes of its parent's log and stores its own records.
 
 The parent only appends to a segment, and truncates it by a new object. So a fork holds the parent's segments and the
-length of the last one. Of a segment that has lent bytes, the fork's own bytes are in a buffer of their own; no record
+length of the last one. Of a segment that has shared bytes, the fork's own bytes are in a buffer of their own; no record
 is in both.
 """
 
@@ -10,79 +10,79 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..message.record_run import RecordRun
 from .commit_log import MAX_BLOCK_FACTOR, CommitLog
-from .lent_segment import LentSegment
+from .shared_segment import SharedSegment
 
 
-class LentLog(CommitLog):
+class SharedLog(CommitLog):
     """A commit log whose first bytes belong to other engines, which continue to append to their buffers."""
 
     def __init__(
         self, segment_bytes: int, max_bytes: int, on_trim: Callable[[int], None], on_full: Callable[[], None]
     ) -> None:
         super().__init__(segment_bytes, max_bytes, on_trim, on_full)
-        self._lent: dict[int, LentSegment] = {}
-        """The lent bytes by number of the segment. `_segments` has the bytes after them."""
+        self._shared: dict[int, SharedSegment] = {}
+        """The shared bytes by number of the segment. `_segments` has the bytes after them."""
 
     @property
-    def lent(self) -> Mapping[int, LentSegment]:
-        """The lent bytes by number of the segment; not copied."""
-        return self._lent
+    def shared(self) -> Mapping[int, SharedSegment]:
+        """The shared bytes by number of the segment; not copied."""
+        return self._shared
 
     def restore(
         self,
         segment_bytes: int,
         segments: dict[int, bytearray],
         full: dict[int, int],
-        lent: Mapping[int, LentSegment] | None = None,
+        shared: Mapping[int, SharedSegment] | None = None,
     ) -> None:
-        """Rebuild from segments; `lent` has the first bytes of some of them."""
+        """Rebuild from segments; `shared` has the first bytes of some of them."""
         super().restore(segment_bytes, segments, full)
-        self._lent = dict(lent or {})
-        self.stored_bytes += sum(each.length for each in self._lent.values())
+        self._shared = dict(shared or {})
+        self.stored_bytes += sum(each.length for each in self._shared.values())
         self._set_tail()
 
     def _set_tail(self) -> None:
         self._tail = self._segments[self._last]
-        self.max_offset = self._last * self.segment_bytes + self._lent_length(self._last) + len(self._tail)
+        self.max_offset = self._last * self.segment_bytes + self._shared_length(self._last) + len(self._tail)
         self._set_end()
 
-    def _lent_length(self, number: int) -> int:
-        lent = self._lent.get(number)
-        return 0 if lent is None else lent.length
+    def _shared_length(self, number: int) -> int:
+        shared = self._shared.get(number)
+        return 0 if shared is None else shared.length
 
     def truncate(self, end: int) -> None:
         """Truncate the log at `end`, the start or the end of a stored record."""
         self.truncations.append(end)
         for number in [number for number in self._segments if number * self.segment_bytes > end]:
-            self.stored_bytes -= len(self._segments.pop(number)) + self._lent_length(number)
-            self._lent.pop(number, None)
+            self.stored_bytes -= len(self._segments.pop(number)) + self._shared_length(number)
+            self._shared.pop(number, None)
             self._full.pop(number - 1, None)
         self._last = max(self._segments)
         kept = end - self._last * self.segment_bytes
-        segment, lent = self._segments[self._last], self._lent.get(self._last)
-        lent_length = 0 if lent is None else lent.length
-        self.stored_bytes -= max(lent_length + len(segment) - kept, 0)
-        if lent is None and kept:
+        segment, shared = self._segments[self._last], self._shared.get(self._last)
+        shared_length = 0 if shared is None else shared.length
+        self.stored_bytes -= max(shared_length + len(segment) - kept, 0)
+        if shared is None and kept:
             # A segment of its own or of another engine: nobody appends to it, but a snapshot may be reading it.
-            self._lent[self._last] = LentSegment((segment,), (0,), kept)
+            self._shared[self._last] = SharedSegment((segment,), (0,), kept)
             self._segments[self._last] = bytearray()
-        elif lent is not None and kept < lent_length:
+        elif shared is not None and kept < shared_length:
             self._segments[self._last] = bytearray()
             if kept:
-                self._lent[self._last] = lent.cut(kept)
+                self._shared[self._last] = shared.cut(kept)
             else:
-                del self._lent[self._last]
+                del self._shared[self._last]
         else:
-            self._segments[self._last] = segment[: kept - lent_length]
+            self._segments[self._last] = segment[: kept - shared_length]
         self._set_tail()
         self.max_offset = end
 
     def bytes_of_segment(self, number: int) -> bytearray | None:
         """Return a copy of a segment's bytes, None if the log does not have the segment."""
-        own, lent = self._segments.get(number), self._lent.get(number)
-        if own is None or lent is None:
+        own, shared = self._segments.get(number), self._shared.get(number)
+        if own is None or shared is None:
             return own
-        return bytearray().join([*(buffer[:length] for buffer, length in lent.parts()), own])
+        return bytearray().join([*(buffer[:length] for buffer, length in shared.parts()), own])
 
     def read(self, physical_offset: int, size: int) -> bytes:
         """Return `size` bytes at an offset that must be stored."""
@@ -111,30 +111,30 @@ class LentLog(CommitLog):
     def part_of(self, physical_offset: int) -> tuple[bytearray, int, int]:
         """Return the buffer that contains an offset, the position in it, and the end of the log's bytes in it."""
         number, at = divmod(physical_offset, self.segment_bytes)
-        own, lent = self._segments[number], self._lent.get(number)
-        if lent is None:
+        own, shared = self._segments[number], self._shared.get(number)
+        if shared is None:
             return own, at, len(own)
-        if at < lent.length:
-            return lent.find(at)
-        return own, at - lent.length, len(own)
+        if at < shared.length:
+            return shared.find(at)
+        return own, at - shared.length, len(own)
 
     def _drop_first(self) -> None:
-        lent = self._lent.pop(self._first, None)
-        if lent is not None:
-            self.stored_bytes -= lent.length
+        shared = self._shared.pop(self._first, None)
+        if shared is not None:
+            self.stored_bytes -= shared.length
         super()._drop_first()
 
 
-def lend_segments(
-    segments: Mapping[int, bytearray], lent: Mapping[int, LentSegment]
-) -> tuple[dict[int, bytearray], dict[int, LentSegment]]:
-    """Return both parts of a log's segments for a fork (see `LentLog.restore`), which shares their present bytes."""
-    own, shared = dict(segments), dict(lent)
-    for number in {*lent, max(segments)}:
-        tail, before = segments[number], lent.get(number)
+def share_segments(
+    segments: Mapping[int, bytearray], shared: Mapping[int, SharedSegment]
+) -> tuple[dict[int, bytearray], dict[int, SharedSegment]]:
+    """Return both parts of a log's segments for a fork (see `SharedLog.restore`), which shares their present bytes."""
+    own, shared_after = dict(segments), dict(shared)
+    for number in {*shared, max(segments)}:
+        tail, before = segments[number], shared.get(number)
         if before is not None:
-            shared[number] = before.with_more(tail)
+            shared_after[number] = before.with_more(tail)
         elif tail:
-            shared[number] = LentSegment((tail,), (0,), len(tail))
+            shared_after[number] = SharedSegment((tail,), (0,), len(tail))
         own[number] = bytearray()
-    return own, shared
+    return own, shared_after

@@ -6,8 +6,8 @@ from struct import pack
 
 import pytest
 from rocketmq_testkit.emulator.store.commit_log import CommitLog
-from rocketmq_testkit.emulator.store.lent_log import LentLog, lend_segments
-from rocketmq_testkit.emulator.store.lent_segment import LentSegment
+from rocketmq_testkit.emulator.store.shared_log import SharedLog, share_segments
+from rocketmq_testkit.emulator.store.shared_segment import SharedSegment
 
 SEGMENT_BYTES, MAX_BYTES = 1_000, 4_000
 
@@ -28,11 +28,11 @@ class Member:
         act(self.log)
         act(self.model)
 
-    def lend(self) -> "Member":
+    def fork(self) -> "Member":
         segments, full = self.log.files()
-        own, lent = lend_segments(segments, self.log.lent)
-        log = LentLog(SEGMENT_BYTES, MAX_BYTES, lambda _: None, lambda: None)
-        log.restore(SEGMENT_BYTES, own, dict(full), lent)
+        own, shared = share_segments(segments, self.log.shared)
+        log = SharedLog(SEGMENT_BYTES, MAX_BYTES, lambda _: None, lambda: None)
+        log.restore(SEGMENT_BYTES, own, dict(full), shared)
         copy = new_log()
         of_model, full = self.model.files()
         copy.restore(SEGMENT_BYTES, {number: bytearray(each) for number, each in of_model.items()}, dict(full))
@@ -76,14 +76,14 @@ def a_record(chance: random.Random) -> bytes:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_each_log_of_a_family_has_only_its_own_and_inherited_records(seed: int) -> None:
-    """Logs append, truncate, delete files and lend in random order."""
+    """Logs append, truncate, delete files and are forked in random order."""
     chance = random.Random(seed)
     family = [Member(new_log(), new_log())]
     for step in range(250):
         member = chance.choice(family)
         kind = chance.random()
         if kind < 0.05 and len(family) < 8:
-            family.append(member.lend())
+            family.append(member.fork())
         elif kind < 0.09:
             ends = [0, *(at + len(record) for at, record in member.model.records_from(0))]
             end = max(chance.choice(ends[-12:]), member.model.min_offset)
@@ -98,7 +98,7 @@ def test_each_log_of_a_family_has_only_its_own_and_inherited_records(seed: int) 
         member.check()
 
 
-def test_ascending_reads_cross_the_border_between_lent_and_own_bytes() -> None:
+def test_ascending_reads_cross_the_border_between_shared_and_own_bytes() -> None:
     """A read of consecutive records returns the same from one buffer as from two."""
     from array import array
 
@@ -106,7 +106,7 @@ def test_ascending_reads_cross_the_border_between_lent_and_own_bytes() -> None:
     member = Member(new_log(), new_log())
     for number in range(4):
         member.append(a_record(chance), number)
-    child = member.lend()
+    child = member.fork()
     member.append(a_record(chance), 5)
     for number in range(3):
         child.append(a_record(chance), number)
@@ -126,7 +126,7 @@ def test_a_parent_appends_while_a_fork_reads() -> None:
     member = Member(new_log(), new_log())
     member.append(a_record(random.Random(1)), 0)
     member.append(a_record(random.Random(2)), 0)
-    child = member.lend()
+    child = member.fork()
     reading = child.log.records_from(0)
     next(reading)
     for _ in range(5):
@@ -135,7 +135,7 @@ def test_a_parent_appends_while_a_fork_reads() -> None:
 
 
 def test_a_cut_segment_keeps_only_the_buffers_that_it_needs() -> None:
-    lent = LentSegment((bytearray(b"abc"), bytearray(b"defX")), (0, 3), 6)
-    assert [(bytes(part), length) for part, length in lent.cut(3).parts()] == [(b"abc", 3)]
-    assert [(bytes(part), length) for part, length in lent.cut(4).parts()] == [(b"abc", 3), (b"defX", 1)]
-    assert [lent.find(at)[1:] for at in range(6)] == [(0, 3), (1, 3), (2, 3), (0, 3), (1, 3), (2, 3)]
+    shared = SharedSegment((bytearray(b"abc"), bytearray(b"defX")), (0, 3), 6)
+    assert [(bytes(part), length) for part, length in shared.cut(3).parts()] == [(b"abc", 3)]
+    assert [(bytes(part), length) for part, length in shared.cut(4).parts()] == [(b"abc", 3), (b"defX", 1)]
+    assert [shared.find(at)[1:] for at in range(6)] == [(0, 3), (1, 3), (2, 3), (0, 3), (1, 3), (2, 3)]

@@ -6,12 +6,12 @@ from bisect import bisect_left
 
 import pytest
 from rocketmq_testkit.emulator.store.consume_queue import ConsumeQueue
-from rocketmq_testkit.emulator.store.lent_column import LentColumn, lent
+from rocketmq_testkit.emulator.store.shared_column import SharedColumn, fork_column
 
-Pair = tuple["array[int] | LentColumn", list[int]]
+Pair = tuple["array[int] | SharedColumn", list[int]]
 
 
-def checked(column: "array[int] | LentColumn", expected: list[int], chance: random.Random) -> None:
+def checked(column: "array[int] | SharedColumn", expected: list[int], chance: random.Random) -> None:
     """Compare all ways to read a column with a list."""
     assert len(column) == len(expected)
     assert bool(column) is bool(expected)
@@ -31,13 +31,13 @@ def checked(column: "array[int] | LentColumn", expected: list[int], chance: rand
 
 @pytest.mark.parametrize("seed", range(20))
 def test_each_column_of_a_family_has_only_its_own_and_inherited_numbers(seed: int) -> None:
-    """Columns append numbers, and lend to further columns, in random order."""
+    """Columns append numbers, and are forked, in random order."""
     chance = random.Random(seed)
     family: list[Pair] = [(array("q"), [])]
     for _ in range(60):
         column, expected = chance.choice(family)
         if chance.random() < 0.4 and len(family) < 12:
-            family.append((lent(column), expected.copy()))
+            family.append((fork_column(column), expected.copy()))
         elif chance.random() < 0.5:
             number = chance.randint(0, 300)
             column.append(number)
@@ -52,25 +52,25 @@ def test_each_column_of_a_family_has_only_its_own_and_inherited_numbers(seed: in
 
 def test_columns_with_equal_numbers_are_equal() -> None:
     own = array("i", [1, 2, 3])
-    column = lent(own)
+    column = fork_column(own)
     assert column == own
-    assert column == lent(column)
+    assert column == fork_column(column)
     own.append(4)
     assert column != own
     assert column != [1, 2, 3]
 
 
-def test_a_queue_that_was_lent_can_remove_its_units() -> None:
+def test_a_queue_that_was_forked_can_remove_its_units() -> None:
     """Truncation and deletion of units in the parent do not change the fork's units, and the reverse."""
     parent = ConsumeQueue("T", 0)
     for number in range(6):
         parent.append(number * 100, 100, number)
-    child = parent.lend()
+    child = parent.fork()
     parent.trim(250)
     assert (parent.first, list(parent.physical)) == (3, [300, 400, 500])
     child.truncate(350)
     assert (child.first, list(child.physical)) == (0, [0, 100, 200, 300])
-    grandchild = child.lend()
+    grandchild = child.fork()
     child.append(900, 100, 9)
     grandchild.trim(250)
     parent.truncate(450)

@@ -1,7 +1,7 @@
-"""Lend durable state to a fork: make a state that equals an engine's and changes independently of it.
+"""Copy durable state for a fork: make a state that equals an engine's and changes independently of it.
 
 Tables are copied, with the mutable values in them. The bytes of the log and the units (entries) of the consume queues
-are shared, because engines only append to them (see `LentLog` and `LentColumn`).
+are shared, because engines only append to them (see `SharedLog` and `SharedColumn`).
 """
 
 from collections import deque
@@ -13,18 +13,18 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from ..config.keys import Config
 from ..filter.message_filter import SqlFilter
-from ..history.lent_history import LentHistory
+from ..history.history_state import HistoryState
 from ..store.consume_queue import ConsumeQueue
-from ..store.lent_log import lend_segments
+from ..store.shared_log import share_segments
 from .durable_state import EngineState, LogState
 
 S = TypeVar("S")
 Copier = Callable[[Any], Any]
-_UNCHANGEABLE = (str, int, float, bytes, NoneType, Enum, SqlFilter, LentHistory)
-"""Classes whose objects never change. A `LentHistory` is a copy already."""
+_UNCHANGEABLE = (str, int, float, bytes, NoneType, Enum, SqlFilter, HistoryState)
+"""Classes whose objects never change. A `HistoryState` is a copy already."""
 
 
-def lend_state(state: EngineState) -> EngineState:
+def copy_state(state: EngineState) -> EngineState:
     """Return the state of a fork. Raises TypeError for a value of a class that has no rule here."""
     return _copied(state)
 
@@ -49,7 +49,7 @@ def _copier(kind: type) -> Copier:
     if issubclass(kind, _UNCHANGEABLE):
         return _same
     if issubclass(kind, ConsumeQueue):
-        return ConsumeQueue.lend if kind.lend is ConsumeQueue.lend else lambda queue: queue.lend()
+        return ConsumeQueue.fork if kind.fork is ConsumeQueue.fork else lambda queue: queue.fork()
     if issubclass(kind, Config):
         return _copied_config
     if issubclass(kind, tuple):
@@ -86,8 +86,8 @@ def _copied_config(config: Config) -> Config:
 
 
 def _copied_log(log: LogState) -> LogState:
-    segments, lent = lend_segments(log.segments, log.lent)
-    return LogState(log.segment_bytes, segments, dict(log.full), log.last_store_timestamp, lent=lent)
+    segments, shared = share_segments(log.segments, log.shared)
+    return LogState(log.segment_bytes, segments, dict(log.full), log.last_store_timestamp, shared=shared)
 
 
 def _tuple_copier(kind: type) -> Copier:

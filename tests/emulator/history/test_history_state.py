@@ -46,7 +46,7 @@ def lived() -> History:
 
 
 def forked(parent: History, entries: int = 65_536) -> History:
-    return History(Scheduler(START_MS + 1), entries, is_continued=True, before=parent.lend())
+    return History(Scheduler(START_MS + 1), entries, is_continued=True, before=parent.fork_state())
 
 
 def test_a_fork_has_each_event_of_its_parent_and_adds_its_own() -> None:
@@ -86,8 +86,8 @@ def test_a_renewal_in_a_shared_chunk_changes_one_history() -> None:
     parent.renew(START_MS, QUEUE, LINK, offset=1, hold_ms=1)
     for offset in range(CHUNK_RECORDS):
         parent.append(RecordKind.POPPED, START_MS, OTHER, LINK, offset)
-    child = parent.lend()
-    grandchild = child.lend()
+    child = parent.fork()
+    grandchild = child.fork()
     assert parent._chunks[0].data is child._chunks[0].data is grandchild._chunks[0].data
     child.renew(START_MS, QUEUE, LINK, offset=1, hold_ms=2)
     parent.renew(START_MS, QUEUE, LINK, offset=1, hold_ms=3)
@@ -102,7 +102,7 @@ def test_records_of_many_chunks_are_equal_and_independent_in_a_fork() -> None:
     parent = DeliveryRecord(4 * CHUNK_RECORDS, RecordKeys())
     for offset in range(5 * CHUNK_RECORDS + 10):
         parent.append(RecordKind.POPPED, START_MS, QUEUE, LINK, offset)
-    child = parent.lend()
+    child = parent.fork()
     assert (len(child), child.dropped, child.since_ms) == (len(parent), parent.dropped, parent.since_ms)
     assert child.of(QUEUE) == parent.of(QUEUE)
     before = parent.of(QUEUE)

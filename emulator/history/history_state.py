@@ -14,7 +14,7 @@ from .seen_clients import SeenClients
 
 
 @parts
-class LentHistory:
+class HistoryState:
     """The records of another engine as of the fork. Only one history may continue them."""
 
     record: DeliveryRecord
@@ -29,10 +29,10 @@ class LentHistory:
     trims: Mapping[str, deque[Trim]] = field(default_factory=dict)
     broker_events: Mapping[str, deque[BrokerEvent]] = field(default_factory=dict)
 
-    def lend(self) -> "LentHistory":
+    def copy(self) -> "HistoryState":
         """Return equal records that change independently of these."""
-        return LentHistory(
-            record=self.record.lend(),
+        return HistoryState(
+            record=self.record.fork(),
             commits=self.commits.copy(),
             clients=self.clients.copy(),
             deleted_groups=self.deleted_groups.copy(),
