@@ -34,7 +34,7 @@ class ScenarioMark:
     the verb `hello`.
     `protocol`: `remoting` or `grpc` if the scenario applies to only one of them. `capabilities`: capabilities that the
     target must have, in addition to creating topics. `settings`: keys of broker.conf. `alone`: the scenario needs the
-    broker for itself. `passes`: time passes in the scenario, and the emulator may jump over it. Such scenarios run
+    broker for itself. `time_passes`: time passes in the scenario, and the emulator may jump over it. Such scenarios run
     last, since clients use their own clocks. `long`: it runs as a task of its own, concurrently with others.
     `without`: SDKs that cannot take part, each with the reason.
     """
@@ -50,7 +50,7 @@ class ScenarioMark:
     capabilities: frozenset[Capability]
     settings: Mapping[str, str]
     alone: bool
-    passes: bool
+    time_passes: bool
     long: bool
     without: Mapping[str, str]
 
@@ -114,7 +114,7 @@ def scenario(  # noqa: PLR0913 - the conditions of a scenario
     capabilities: Collection[Capability] = (),
     settings: Mapping[str, str] | None = None,
     alone: bool = False,
-    passes: bool = False,
+    time_passes: bool = False,
     long: bool = False,
     without: Mapping[str, str] | None = None,
 ) -> Callable[[F], F]:
@@ -131,7 +131,7 @@ def scenario(  # noqa: PLR0913 - the conditions of a scenario
         capabilities=frozenset(capabilities),
         settings=dict(settings or {}),
         alone=alone,
-        passes=passes,
+        time_passes=time_passes,
         long=long,
         without=dict(without or {}),
     )

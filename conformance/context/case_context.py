@@ -298,15 +298,15 @@ class CaseContext(Closeable):
 class Stopwatch:
     """Time since its creation, for notes that say if it lies between two bounds."""
 
-    def __init__(self, world: CaseContext) -> None:
-        self._world = world
-        self._begin = world.now_ms()
+    def __init__(self, context: CaseContext) -> None:
+        self._context = context
+        self._begin = context.now_ms()
         self._end: int | None = None
 
     @property
     def seconds(self) -> float:
         """The measured seconds of the deployment's time."""
-        return ((self._world.now_ms() if self._end is None else self._end) - self._begin) / 1000
+        return ((self._context.now_ms() if self._end is None else self._end) - self._begin) / 1000
 
     def between(self, low: float, high: float) -> str:
         """Return the value for a note: `low to high s` if the time lies between them, else the measured time."""
@@ -314,7 +314,7 @@ class Stopwatch:
 
     def at(self, ms: int | None) -> "Stopwatch":
         """Return a stopwatch stopped at a time of the deployment (ms since the epoch), or running if None."""
-        stopped = Stopwatch(self._world)
+        stopped = Stopwatch(self._context)
         stopped._begin, stopped._end = self._begin, ms
         return stopped
 

@@ -45,8 +45,8 @@ def _method_of(build: Callable[P, RemotingRequest]) -> Callable[Concatenate[Case
     """Return a method that sends the request built by a function, and returns the response."""
 
     @wraps(build)
-    def request(world: CaseContext, /, *args: P.args, **fields: P.kwargs) -> DecodedResponse:
-        return world.request(*build(*args, **fields))
+    def request(context: CaseContext, /, *args: P.args, **fields: P.kwargs) -> DecodedResponse:
+        return context.request(*build(*args, **fields))
 
     return request
 

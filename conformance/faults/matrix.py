@@ -9,8 +9,8 @@ from ..drivers.process import DriverError, DriverFailure, Fields
 from .reaction import DIED, Cell, Impossible, Reaction, agree, time_class, varied
 from .record import ReactionRecord
 from .situation import Situation
+from .situation_context import SituationContext
 from .uses import observe
-from .world import SituationContext
 
 LEFT_OUT = ("java-grpc-5.0",)
 """Old versions of SDKs that are in the matrix already."""
@@ -27,7 +27,7 @@ def sdks() -> list[str]:
 
 
 class SdkRun:
-    """One SDK in its world, which is started at the first situation and again after the SDK's process has ended.
+    """One SDK, whose context is started at the first situation and again after the SDK's process has ended.
 
     A context manager.
     """
@@ -35,15 +35,15 @@ class SdkRun:
     def __init__(self, sdk: str) -> None:
         self.sdk = sdk
         self.hello: Fields = {}
-        self._world: SituationContext | None = None
+        self._context: SituationContext | None = None
 
     def __enter__(self) -> "SdkRun":
         return self
 
     def __exit__(self, *_error: object) -> None:
-        world, self._world = self._world, None
-        if world is not None:
-            world.__exit__(None, None, None)
+        context, self._context = self._context, None
+        if context is not None:
+            context.__exit__(None, None, None)
 
     def observe(self, situation: Situation) -> Cell:
         """Observe the SDK in a situation. Raises NotFired."""
@@ -55,13 +55,13 @@ class SdkRun:
             return self._observed(situation)
 
     def _observed(self, situation: Situation) -> Cell:
-        world = self._world
-        if world is not None and (world.tls, world.options) != (situation.tls, dict(situation.options)):
+        context = self._context
+        if context is not None and (context.tls, context.options) != (situation.tls, dict(situation.options)):
             self.__exit__()
         try:
-            if self._world is None:
-                self._world = SituationContext(self.sdk, tls=situation.tls, options=situation.options).__enter__()
-                self.hello = self._world.hello
+            if self._context is None:
+                self._context = SituationContext(self.sdk, tls=situation.tls, options=situation.options).__enter__()
+                self.hello = self._context.hello
         except DriverFailure as failure:
             if situation.tls and NO_TLS in str(failure):
                 return Impossible(NO_TLS)
@@ -71,7 +71,7 @@ class SdkRun:
                 return Impossible(NO_TRUST)
             raise
         try:
-            return observe(self._world, situation)
+            return observe(self._context, situation)
         except DriverFailure:
             self.__exit__()
             return Reaction(DIED, time_class(0), None, None, stored=0, deliveries=[])

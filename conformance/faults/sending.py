@@ -10,59 +10,61 @@ from ..drivers.process import Fields
 from ..sdk.sdk_clients import Producer
 from .reaction import NO_ERROR, Reaction, time_class
 from .situation import Situation
+from .situation_context import ANSWER_SECONDS, SituationContext
 from .situations import SEND
 from .watch import Watch, place
 from .workload import deliveries, error_of, first_error, rule_of, settle, stored
-from .world import ANSWER_SECONDS, SituationContext
 
 
-def send(world: SituationContext, situation: Situation) -> Reaction:
+def send(context: SituationContext, situation: Situation) -> Reaction:
     """Send the messages of a situation with a producer that has sent before."""
-    producer = world.start_producer(world.ORDERS)
-    _send_whole(producer, world.ORDERS, b"before", 0)
-    with _watch(world) as watch, rule_of(world, situation):
-        reaction = _sent(world, situation, producer, watch, begin=time.monotonic())
-    world.driver.post("close", on=producer.name, bg=True)
+    producer = context.start_producer(context.ORDERS)
+    _send_whole(producer, context.ORDERS, b"before", 0)
+    with _watch(context) as watch, rule_of(context, situation):
+        reaction = _sent(context, situation, producer, watch, begin=time.monotonic())
+    context.driver.post("close", on=producer.name, bg=True)
     return reaction
 
 
-def start(world: SituationContext, situation: Situation) -> Reaction:
+def start(context: SituationContext, situation: Situation) -> Reaction:
     """Start a producer and send the first message."""
-    with world.driver_of(fresh=situation.fresh) as driver:
-        with _watch(world) as watch, rule_of(world, situation):
+    with context.driver_of(fresh=situation.fresh) as driver:
+        with _watch(context) as watch, rule_of(context, situation):
             begin = time.monotonic()
-            name = world.new_name("p")
-            made = driver.post("producer", as_=name, topics=[world.ORDERS], group=f"group-{name}", bg=True)
-            reply = world.result(made)
+            name = context.new_name("p")
+            made = driver.post("producer", as_=name, topics=[context.ORDERS], group=f"group-{name}", bg=True)
+            reply = context.result(made)
             if error_of(reply) != NO_ERROR:
                 taken = None if reply is None else time.monotonic() - begin
                 return Reaction(
                     error_of(reply), time_class(taken), None, None, stored=0, deliveries=[0] * situation.count
                 )
-            reaction = _sent(world, situation, Producer(driver, name, name), watch, begin=begin)
+            reaction = _sent(context, situation, Producer(driver, name, name), watch, begin=begin)
         driver.post("close", on=name, bg=True)
     return reaction
 
 
 @contextlib.contextmanager
-def _watch(world: SituationContext) -> Iterator[Watch]:
+def _watch(context: SituationContext) -> Iterator[Watch]:
     """Record the sends of a block. Enter it before the rule: rules act in the order in which they are added."""
     watch = Watch()
-    with world.emulator.faults.add(watch, operation=SEND, topic=world.ORDERS, optional=True):
+    with context.emulator.faults.add(watch, operation=SEND, topic=context.ORDERS, optional=True):
         yield watch
 
 
-def _sent(world: SituationContext, situation: Situation, producer: Producer, watch: Watch, *, begin: float) -> Reaction:
-    stem = world.new_name(situation.kind)
-    bodies = [f"{stem}-{number}".encode() for number in range(situation.count)]
-    stored_now = functools.partial(stored, world, world.ORDERS, bodies)
-    replies, taken = _replies(world, situation, producer, bodies, begin=begin)
+def _sent(
+    context: SituationContext, situation: Situation, producer: Producer, watch: Watch, *, begin: float
+) -> Reaction:
+    prefix = context.new_name(situation.kind)
+    bodies = [f"{prefix}-{number}".encode() for number in range(situation.count)]
+    stored_now = functools.partial(stored, context, context.ORDERS, bodies)
+    replies, taken = _replies(context, situation, producer, bodies, begin=begin)
     if situation.crashes:
         # Otherwise it depends on the machine whether the consumer gets the messages before the crash.
-        settle(world, world.consumer, bodies, 0, wanted=stored_now)
-        for broker in world.emulator.brokers:
-            world.emulator.crash(broker)
-    settle(world, world.consumer, bodies, situation.watch_s, wanted=stored_now, crashed=situation.crashes)
+        settle(context, context.consumer, bodies, 0, wanted=stored_now)
+        for broker in context.emulator.brokers:
+            context.emulator.crash(broker)
+    settle(context, context.consumer, bodies, situation.watch_s, wanted=stored_now, crashed=situation.crashes)
     single = situation.count == 1
     return Reaction(
         error=first_error(replies),
@@ -70,27 +72,27 @@ def _sent(world: SituationContext, situation: Situation, producer: Producer, wat
         requests=len(watch.arrivals),
         place=place(watch.arrivals, 0) if single else None,
         stored=stored_now(),
-        deliveries=deliveries(world.consumer, bodies, crashed=situation.crashes),
+        deliveries=deliveries(context.consumer, bodies, crashed=situation.crashes),
     )
 
 
 def _replies(
-    world: SituationContext, situation: Situation, producer: Producer, bodies: list[bytes], *, begin: float
+    context: SituationContext, situation: Situation, producer: Producer, bodies: list[bytes], *, begin: float
 ) -> tuple[list[Fields | None], float | None]:
     """Send all messages. Returns the replies, and the time until the first error or the last reply."""
     pending: list[Future[Fields]] = []
     replies: list[Fields | None] = []
     for number, content in enumerate(bodies):
         if situation.pause_s and number == len(bodies) - 1:
-            world.wait_until(lambda: False, situation.pause_s)
+            context.wait_until(lambda: False, situation.pause_s)
             begin = time.monotonic()
-        pending.append(_post(producer, world.ORDERS, content, situation.size))
+        pending.append(_post(producer, context.ORDERS, content, situation.size))
         if not situation.together:
-            replies.append(world.result(pending[-1]))
+            replies.append(context.result(pending[-1]))
             if error_of(replies[-1]) != NO_ERROR:
                 break
     if situation.together:
-        replies = [world.result(each) for each in pending]
+        replies = [context.result(each) for each in pending]
     return replies, None if None in replies else time.monotonic() - begin
 
 

@@ -8,7 +8,7 @@ from ..drivers.process import Fields
 from . import consuming, sending
 from .reaction import Cell, Impossible, Reaction
 from .situation import Situation
-from .world import SituationContext
+from .situation_context import SituationContext
 
 USES: Mapping[str, Callable[[SituationContext, Situation], Reaction]] = {
     "send": sending.send,
@@ -25,12 +25,12 @@ VERBS: Mapping[str, tuple[frozenset[str], str]] = {
 NAMES = {"remoting": "remoting", "grpc": "gRPC"}
 
 
-def observe(world: SituationContext, situation: Situation) -> Cell:
-    """Run a situation with the SDK of a world. Raises NotFired if its rule did not act."""
-    reason = obstacle(situation, world.hello)
+def observe(context: SituationContext, situation: Situation) -> Cell:
+    """Run a situation with the SDK of a context. Raises NotFired if its rule did not act."""
+    reason = obstacle(situation, context.hello)
     if reason:
         return Impossible(reason)
-    return USES[situation.use](world, situation)
+    return USES[situation.use](context, situation)
 
 
 def obstacle(situation: Situation, hello: Fields) -> str:

@@ -10,7 +10,7 @@ from ..drivers.process import DriverError, Fields, body
 from ..sdk.sdk_clients import Consumer
 from .reaction import NO_ERROR, SILENCE
 from .situation import Situation
-from .world import SituationContext
+from .situation_context import SituationContext
 
 DELIVERY_SECONDS = 30.0
 QUIET_SECONDS = 0.7
@@ -22,16 +22,16 @@ class NotFired(Exception):
 
 
 @contextlib.contextmanager
-def rule_of(world: SituationContext, situation: Situation, name: str = "") -> Iterator[Rule]:
+def rule_of(context: SituationContext, situation: Situation, name: str = "") -> Iterator[Rule]:
     """Add the rule of a situation for a block. `name`: that of topic and group of the workload."""
-    [rule] = world.emulator.faults.load(situation.rule(world.hello["protocol"], name))
+    [rule] = context.emulator.faults.load(situation.rule(context.hello["protocol"], name))
     with rule, contextlib.ExitStack() as stack:
         if situation.stops is not None:
-            world.emulator.stop_broker(situation.stops)
-            stack.callback(world.emulator.start_broker, situation.stops)
+            context.emulator.stop_broker(situation.stops)
+            stack.callback(context.emulator.start_broker, situation.stops)
         yield rule
         if not rule.fired:
-            raise NotFired(f"{situation.kind} with {world.sdk}: the rule never fired: {rule}")
+            raise NotFired(f"{situation.kind} with {context.sdk}: the rule never fired: {rule}")
 
 
 def error_of(reply: Fields | None) -> str:
@@ -65,7 +65,7 @@ def is_copy(message: Fields, content: bytes) -> bool:
 
 
 def settle(
-    world: SituationContext,
+    context: SituationContext,
     consumer: Consumer,
     bodies: list[bytes],
     least_s: float,
@@ -85,9 +85,9 @@ def settle(
             seen, changed = state, now
         return now >= begin + least_s and now >= changed + QUIET_SECONDS and sum(counts) >= wanted()
 
-    world.wait_until(is_settled, DELIVERY_SECONDS + least_s)
+    context.wait_until(is_settled, DELIVERY_SECONDS + least_s)
 
 
-def stored(world: SituationContext, topic: str, bodies: list[bytes]) -> int:
+def stored(context: SituationContext, topic: str, bodies: list[bytes]) -> int:
     """Return the number of messages in a topic that have one of the bodies."""
-    return sum(message.body.split(b" ")[0] in bodies for message in world.emulator.messages(topic))
+    return sum(message.body.split(b" ")[0] in bodies for message in context.emulator.messages(topic))

@@ -15,7 +15,7 @@ from ..outcomes.outcome import Outcome, Verdict, judge
 from ..outcomes.recorded_outcomes import RecordedOutcomes
 
 
-def world_of(protocol: Protocol) -> Callable[[Deployment, str], CaseContext]:
+def context_of(protocol: Protocol) -> Callable[[Deployment, str], CaseContext]:
     """Return the class of contexts for cases of a protocol."""
     if protocol is Protocol.GRPC:
         from ..context.grpc import GrpcContext  # grpcio is loaded only if it is needed
@@ -47,16 +47,16 @@ def run_case(case: Case, target: Target, records: RecordedOutcomes, token: str, 
     try:
         with (
             lend() if lend is not None else target.lend(case.settings_of(target), alone=case.mark.alone) as deployment,
-            world_of(case.mark.protocol)(deployment, token) as world,
+            context_of(case.mark.protocol)(deployment, token) as context,
         ):
-            notes, contradictions = world.notes, world.contradictions
+            notes, contradictions = context.notes, context.contradictions
             try:
-                case.run(world)
+                case.run(context)
             except (Contradiction, LookupError, ValueError, AttributeError) as error:
                 if target.recorded_version == REFERENCE_VERSION:
                     raise
                 # A version that deviates may make the rest of the case impossible; this is then noted as its behavior.
-                world.note("given up", f"{type(error).__name__}: {error}")
+                context.note("given up", f"{type(error).__name__}: {error}")
     except Exception as error:
         problem = _problem(error)
     seconds = time.monotonic() - begin

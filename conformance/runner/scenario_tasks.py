@@ -72,11 +72,11 @@ def scenario_tasks(
         partial(once, [each], [sdk]) for each in shared if each.mark.long for sdk in sdks if not omitted(each, sdk)
     ]
     # Scenarios in which time passes take longest on a real broker, and the pieces started last should be short.
-    for ends, passes in itertools.product((False, True), (True, False)):
+    for ends, time_passes in itertools.product((False, True), (True, False)):
         alike = [
             each
             for each in shared
-            if ("send_tx" in each.mark.verbs) == ends and each.mark.passes == passes and not each.mark.long
+            if ("send_tx" in each.mark.verbs) == ends and each.mark.time_passes == time_passes and not each.mark.long
         ]
         pieces = [
             [(piece, sdk) for piece in _pieces([each for each in alike if not omitted(each, sdk)])] for sdk in sdks

@@ -14,7 +14,7 @@ from ..sdk.scenario_context import ScenarioContext
 @contextmanager
 def signing(s: ScenarioContext, *entries: dict[str, object], secret: str | None = None) -> Iterator[None]:
     """Use a new user with these permissions within the block, with `secret` instead of its own secret if given."""
-    credentials = user(s.world, *entries)
+    credentials = user(s.admin, *entries)
     with s.signing(credentials if secret is None else Credentials(credentials.access_key, secret)):
         yield
 
@@ -38,7 +38,7 @@ def a_send_without_pub_permission_is_refused(s: ScenarioContext) -> None:
     topic = s.topic()
     with signing(s, entry(f"Topic:{topic}", "Sub")):
         s.refusal("sent", lambda: s.producer(topic).send(topic, "no"))
-    s.note("stored", s.world.max_offset(topic))
+    s.note("stored", s.admin.max_offset(topic))
 
 
 @scenario("DefaultAuthenticationHandler.doAuthenticate", settings=ACL_ENFORCED)
@@ -47,4 +47,4 @@ def a_send_signed_with_a_wrong_secret_is_refused(s: ScenarioContext) -> None:
     topic = s.topic()
     with signing(s, entry("*", "All"), secret="another"):
         s.refusal("sent", lambda: s.producer(topic).send(topic, "no"))
-    s.note("stored", s.world.max_offset(topic))
+    s.note("stored", s.admin.max_offset(topic))

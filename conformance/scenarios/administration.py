@@ -29,21 +29,21 @@ def _consuming(s: ScenarioContext, *texts: str, style: Style = "concurrent") -> 
 
 def _client_of(s: ScenarioContext, group: str) -> str:
     """Return the id of the only client of a group."""
-    [connection] = s.world.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}).json[
+    [connection] = s.admin.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}).json[
         "connectionSet"
     ]
-    s.world.placeholders.put(connection["clientId"], "client")
+    s.admin.placeholders.put(connection["clientId"], "client")
     return str(connection["clientId"])
 
 
 def _asked(s: ScenarioContext, code: RequestCode, ext: dict[str, object]) -> DecodedResponse:
     """Return a client's response to a request that the broker forwards, or the broker's own if it cannot forward it."""
-    pending = s.world.start(code, ext)
-    s.wait_until(pending.arrived, f"an answer to {code.name}", passing=1)
+    pending = s.admin.start(code, ext)
+    s.wait_until(pending.arrived, f"an answer to {code.name}", jump_s=1)
     return pending()
 
 
-@scenario("AdminBrokerProcessor.getConsumerRunningInfo", modes={"concurrent"}, passes=True)
+@scenario("AdminBrokerProcessor.getConsumerRunningInfo", modes={"concurrent"}, time_passes=True)
 def a_live_consumer_reports_its_running_info_with_some_sdks(s: ScenarioContext) -> None:
     """A live consumer reports its subscriptions and queues on request, with or without stacks, if the SDK can."""
     _, group, _ = _consuming(s, "hello")
@@ -61,7 +61,7 @@ def a_live_consumer_reports_its_running_info_with_some_sdks(s: ScenarioContext) 
         )
 
 
-@scenario("Broker2Client.getConsumeStatus", modes={"concurrent"}, passes=True)
+@scenario("Broker2Client.getConsumeStatus", modes={"concurrent"}, time_passes=True)
 def a_live_consumer_reports_its_queue_offsets_with_some_sdks(s: ScenarioContext) -> None:
     """A live consumer reports the offset of each of its queues on request, if the SDK can."""
     topic, group, _ = _consuming(s, "a0", "a1")
@@ -75,7 +75,7 @@ def _offsets_told(response: DecodedResponse) -> list[int]:
     return [offset for table in response.json["consumerTable"].values() for offset in table.values()]
 
 
-@scenario("AdminBrokerProcessor.consumeMessageDirectly", modes={"concurrent"}, passes=True)
+@scenario("AdminBrokerProcessor.consumeMessageDirectly", modes={"concurrent"}, time_passes=True)
 def direct_consumption_of_a_stored_message_keeps_the_group_offset(s: ScenarioContext) -> None:
     """A direct consumption request calls a live consumer's listener with a stored message.
 
@@ -83,7 +83,7 @@ def direct_consumption_of_a_stored_message_keeps_the_group_offset(s: ScenarioCon
     """
     topic, group, consumer = _consuming(s, "first", "second")
     place = {"consumerGroup": group, "topic": topic, "queueId": 0}
-    before = s.world.request(RequestCode.QUERY_CONSUMER_OFFSET, place).fields
+    before = s.admin.request(RequestCode.QUERY_CONSUMER_OFFSET, place).fields
     [message] = [each for each in s.stored(topic) if each.body == b"first"]
     ext: dict[str, object] = {
         "consumerGroup": group,
@@ -95,8 +95,8 @@ def direct_consumption_of_a_stored_message_keeps_the_group_offset(s: ScenarioCon
     s.note("code", response.code)
     s.note("result", response.json.get("consumeResult") if response.code == 0 else None)
     s.wait_until_idle(consumer)
-    s.note("listener", {stem: len(consumer.with_prefix(stem)) for stem in ("first", "second")})
-    s.note("moved", s.world.request(RequestCode.QUERY_CONSUMER_OFFSET, place).fields != before)
+    s.note("listener", {prefix: len(consumer.with_prefix(prefix)) for prefix in ("first", "second")})
+    s.note("moved", s.admin.request(RequestCode.QUERY_CONSUMER_OFFSET, place).fields != before)
 
 
 @scenario("ConsumerOffsetManager.assignResetOffset", verbs={"send"})
@@ -104,13 +104,13 @@ def a_server_side_offset_reset_redelivers_all_messages(s: ScenarioContext) -> No
     """A reset of a group at the broker redelivers everything to its consumer, without a notification to clients."""
     topic, group, consumer = _consuming(s, "a0", "a1", style=s.fastest_style)
     ext = {"topic": topic, "group": group, "timestamp": 0, "isForce": True}
-    s.note("reset", s.world.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext).code)
+    s.note("reset", s.admin.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext).code)
     # A waiting poll does not notice the reset: the next message ends it.
     s.producer(topic).send(topic, "b0")
-    s.wait_for(1, consumer, stem="b0")
+    s.wait_for(1, consumer, prefix="b0")
     s.becomes_true(lambda: len(consumer.with_prefix("a")) > 2, consumers=[consumer], seconds=AGAIN_SECONDS)
     s.wait_until_idle(consumer)
-    s.note("given", {stem: len(consumer.with_prefix(stem)) for stem in ("a0", "a1")})
+    s.note("given", {prefix: len(consumer.with_prefix(prefix)) for prefix in ("a0", "a1")})
 
 
 @scenario(
@@ -118,19 +118,19 @@ def a_server_side_offset_reset_redelivers_all_messages(s: ScenarioContext) -> No
     modes={"concurrent"},
     protocol="remoting",
     settings={"useServerSideResetOffset": "false"},
-    passes=True,
+    time_passes=True,
 )
 def an_offset_reset_notification_redelivers_all_messages_except_with_cpp(s: ScenarioContext) -> None:
     """A consumer that the broker notifies of a reset receives everything again, and then new messages."""
     topic, group, consumer = _consuming(s, "a0", "a1")
     ext = {"topic": topic, "group": group, "timestamp": 0, "isForce": True}
-    s.note("reset", s.world.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext).code)
+    s.note("reset", s.admin.request(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ext).code)
 
     def again() -> bool:
-        return all(len(consumer.with_prefix(stem)) > 1 for stem in ("a0", "a1"))
+        return all(len(consumer.with_prefix(prefix)) > 1 for prefix in ("a0", "a1"))
 
     s.note("again", s.becomes_true(again, consumers=[consumer], seconds=AGAIN_SECONDS))
     s.producer(topic).send(topic, "b0")
-    s.wait_for(1, consumer, stem="b0")
+    s.wait_for(1, consumer, prefix="b0")
     s.wait_until_idle(consumer)
-    s.note("listener", {stem: len(consumer.with_prefix(stem)) for stem in ("a0", "a1", "b0")})
+    s.note("listener", {prefix: len(consumer.with_prefix(prefix)) for prefix in ("a0", "a1", "b0")})

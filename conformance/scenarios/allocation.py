@@ -25,7 +25,7 @@ class _Group:
     """Three consumers of a group in separate processes, and a producer that probes the queues of each."""
 
     def __init__(self, s: ScenarioContext, allocation: str) -> None:
-        self.stage = s
+        self.scenario = s
         self.topic = s.topic(queues=QUEUES)
         self.name = s.group()
         self.producer: Producer = s.producer(self.topic)
@@ -37,7 +37,7 @@ class _Group:
 
     def division(self, consumers: Sequence[Consumer]) -> Division:
         """Return the division once two consecutive rounds agree and the broker has as many members of the group."""
-        s = self.stage
+        s = self.scenario
         before: Division = []
         while True:
             number = next(self._rounds)
@@ -49,21 +49,21 @@ class _Group:
             before = now
             s.idle(REST_SECONDS)
 
-    def _round(self, stem: str, consumers: Sequence[Consumer]) -> Division:
+    def _round(self, prefix: str, consumers: Sequence[Consumer]) -> Division:
         """Send one message to each queue. Return the numbers of the queues whose message each consumer received."""
         for queue in range(QUEUES):
-            self.producer.send(self.topic, f"{stem}{queue}", queue=queue)
-        self.stage.wait_for(QUEUES, *consumers, stem=stem)
+            self.producer.send(self.topic, f"{prefix}{queue}", queue=queue)
+        self.scenario.wait_for(QUEUES, *consumers, prefix=prefix)
         for each in consumers:
             each.collect()
         return [
-            sorted(int(body(message).removeprefix(stem.encode())) for message in each.with_prefix(stem))
+            sorted(int(body(message).removeprefix(prefix.encode())) for message in each.with_prefix(prefix))
             for each in consumers
         ]
 
     def _has_members(self, count: int) -> bool:
         """True if the broker lists this number of consumers of the group."""
-        response = self.stage.world.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": self.name})
+        response = self.scenario.admin.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": self.name})
         return response.code == 0 and len(response.json["consumerIdList"]) == count
 
 

@@ -29,7 +29,7 @@ def _waiting(s: ScenarioContext, topic: str, group: str) -> Counts:
     counts = {}
     for queue in range(ANY_QUEUE, QUEUES):
         asked = {"consumerGroup": group, "topic": topic, "queueId": queue}
-        count = int(s.world.request(RequestCode.POLLING_INFO, asked)["pollingNum"])
+        count = int(s.admin.request(RequestCode.POLLING_INFO, asked)["pollingNum"])
         if count:
             counts["any" if queue == ANY_QUEUE else str(queue)] = count
     return counts
@@ -110,7 +110,7 @@ def pop_share_queue_num_1_also_assigns_the_queues_of_the_next_consumer(s: Scenar
     """Popping push consumers with popShareQueueNum=1 are assigned their own queues and the next consumer's."""
     topic, group = s.pair("pop", queues=QUEUES)
     mode = {"topic": topic, "consumerGroup": group, "mode": "POP", "popShareQueueNum": 1}
-    response = s.world.request(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(mode))
+    response = s.admin.request(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(mode))
     s.require(response.code == 0, f"{group} shall share: {response}")
     consumers = [s.consumer(group, topic, "pop", process=number) for number in range(3)]
 

@@ -34,17 +34,17 @@ def _share(s: ScenarioContext, style: Style) -> tuple[list[Fields], list[list[Fi
     producer = s.producer(topic)
     # Only a round in which each consumer received some proves that all of them pop.
     for number in itertools.count():
-        stem = f"probe{number}-"
-        producer.send_numbered(topic, CONSUMERS * 4, stem)
-        s.wait_for(CONSUMERS * 4, *consumers, stem=stem)
-        if all(each.with_prefix(stem) for each in consumers):
+        prefix = f"probe{number}-"
+        producer.send_numbered(topic, CONSUMERS * 4, prefix)
+        s.wait_for(CONSUMERS * 4, *consumers, prefix=prefix)
+        if all(each.with_prefix(prefix) for each in consumers):
             break
         s.require(number < ROUNDS_MAX, f"{CONSUMERS} consumers did not share {topic} in {ROUNDS_MAX} rounds")
     # Each message finds waiting polls, so that a faster client receives no more than the others.
     sent: list[Fields] = []
     for number in range(COUNT // CONSUMERS):
         sent += producer.send_numbered(topic, CONSUMERS, f"m{number}-")
-        s.wait_for(len(sent), *consumers, stem="m")
+        s.wait_for(len(sent), *consumers, prefix="m")
     return sent, [each.with_prefix("m") for each in consumers]
 
 

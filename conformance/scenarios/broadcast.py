@@ -27,7 +27,10 @@ def each_broadcasting_consumer_of_a_group_receives_all_messages(s: ScenarioConte
 
 
 @scenario(
-    "ConsumeMessageConcurrentlyService.processConsumeResult", modes={"broadcast"}, settings=SHORT_LEVELS, passes=True
+    "ConsumeMessageConcurrentlyService.processConsumeResult",
+    modes={"broadcast"},
+    settings=SHORT_LEVELS,
+    time_passes=True,
 )
 def a_failed_broadcast_message_is_not_redelivered(s: ScenarioContext) -> None:
     """A message that a broadcasting consumer fails is neither sent back nor redelivered; the next message arrives."""
@@ -37,12 +40,12 @@ def a_failed_broadcast_message_is_not_redelivered(s: ScenarioContext) -> None:
     producer.send(topic, "bad")
     s.wait_for(1, consumer)
     producer.send(topic, "good")
-    s.wait_for(1, consumer, stem="good")
+    s.wait_for(1, consumer, prefix="good")
 
     def tried_again() -> bool:
         return len(consumer.messages) > 2 or bool(s.stored(retry_topic(group)))
 
     # A message that is sent back waits a second here, and would be in the group's retry topic.
-    again = s.becomes_true(tried_again, consumers=[consumer], seconds=AGAIN_SECONDS, passing=1)
+    again = s.becomes_true(tried_again, consumers=[consumer], seconds=AGAIN_SECONDS, jump_s=1)
     s.note("tried again", again)
     s.note("received", [[message["ok"], text(message)] for message in consumer.messages])

@@ -45,10 +45,10 @@ def note_clients_go_on(s: ScenarioContext, stop_and_start: Callable[[], None]) -
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
     sent = producer.send_numbered(topic, 5, "before")
-    s.wait_for(2, consumer, stem="before")
+    s.wait_for(2, consumer, prefix="before")
     stop_and_start()
     sent += sent_again(s, producer, topic)
-    s.wait_for(1, consumer, stem="after", seconds=SECONDS)
+    s.wait_for(1, consumer, prefix="after", seconds=SECONDS)
     s.wait_until(lambda: set(consumer.bodies) >= ALL, "all messages", consumers=[consumer], seconds=SECONDS)
     s.note("lost", comparison(sent, [consumer.messages])["lost"])
 
@@ -71,8 +71,8 @@ def a_grpc_producer_and_simple_consumer_lose_no_message_over_a_restart(s: Scenar
     consumer = s.consumer(group, topic, "simple")
     consumer.invisible_ms = INVISIBLE_MS
     sent = producer.send_numbered(topic, 5, "before")
-    s.wait_for(2, consumer, stem="before")
-    with s.world.stopped():
+    s.wait_for(2, consumer, prefix="before")
+    with s.admin.stopped():
         s.refusal("a send while it is away", lambda: producer.send(topic, "away"), text=False)
     sent += sent_again(s, producer, topic)
     _note_who_goes_on(s, consumer, topic, group, sent=sent)
@@ -88,11 +88,11 @@ def _note_who_goes_on(s: ScenarioContext, consumer: Consumer, topic: str, group:
                 each.collect()
         return {body for each in consumers for body in each.bodies} >= ALL
 
-    goes_on = s.becomes_true(all_came, seconds=GOES_ON_SECONDS, passing=s.poll_step)
+    goes_on = s.becomes_true(all_came, seconds=GOES_ON_SECONDS, jump_s=s.poll_step)
     s.note("the consumer goes on", goes_on)
     if not goes_on:
         consumers.append(s.consumer(group, topic, consumer.style))
-        s.wait_until(all_came, "all messages", passing=s.poll_step)
+        s.wait_until(all_came, "all messages", jump_s=s.poll_step)
     s.note("lost", comparison(sent, [each.messages for each in consumers])["lost"])
 
 
@@ -109,7 +109,7 @@ def a_grpc_push_consumer_group_loses_no_message_over_a_restart(s: ScenarioContex
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent")
     sent = producer.send_numbered(topic, 5, "before")
-    s.wait_for(5, consumer, stem="before")
+    s.wait_for(5, consumer, prefix="before")
     s.deployment.restart()
     sent += sent_again(s, producer, topic)
     _note_who_goes_on(s, consumer, topic, group, sent=sent)
@@ -123,13 +123,13 @@ def a_message_failed_by_a_popping_consumer_is_redelivered_after_a_restart(s: Sce
     consumer = s.consumer(group, topic, "pop", fail={"failed": 1})
     producer.send(topic, "before")
     producer.send(topic, "failed")
-    s.wait_for(1, consumer, stem="before")
-    s.wait_for(1, consumer, stem="failed")
+    s.wait_for(1, consumer, prefix="before")
+    s.wait_for(1, consumer, prefix="failed")
     s.idle(1.0)
     s.deployment.restart()
     sent_again(s, producer, topic)
-    s.wait_for(1, consumer, stem="after", seconds=SECONDS)
-    s.wait_for(2, consumer, stem="failed", seconds=SECONDS)
+    s.wait_for(1, consumer, prefix="after", seconds=SECONDS)
+    s.wait_for(2, consumer, prefix="failed", seconds=SECONDS)
     s.note("failed", [[message["attempt"], message["ok"]] for message in consumer.with_prefix("failed")])
     s.note("before", len(consumer.with_prefix("before")))
     s.note("after", len(consumer.with_prefix("after")) > 0)

@@ -19,8 +19,8 @@ SECONDS = 150.0
 
 def _made(s: ScenarioContext, name: str) -> str:
     """Create a topic of this name with one queue."""
-    s.world.topic(name=name, kind="NORMAL", queues=1)
-    s.wait_until(lambda: s.world.request(*_route(name), to=s.world.namesrv).code == 0, f"the route of {name}")
+    s.admin.topic(name=name, kind="NORMAL", queues=1)
+    s.wait_until(lambda: s.admin.request(*_route(name), to=s.admin.namesrv).code == 0, f"the route of {name}")
     return name
 
 
@@ -28,18 +28,20 @@ def _route(topic: str) -> tuple[int, dict[str, object]]:
     return RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}
 
 
-@scenario("NamespaceUtil.wrapNamespace", protocol="remoting", modes={"concurrent"}, options={"namespace"}, passes=True)
+@scenario(
+    "NamespaceUtil.wrapNamespace", protocol="remoting", modes={"concurrent"}, options={"namespace"}, time_passes=True
+)
 def a_client_namespace_prefixes_topic_and_group_names_at_the_broker(s: ScenarioContext) -> None:
     """A producer and a consumer with a namespace use names with it as prefix, and never see the prefix."""
-    space, topic, group = s.world.new("namespace"), s.world.new(), s.world.new("group")
+    space, topic, group = s.admin.new("namespace"), s.admin.new(), s.admin.new("group")
     inside, members = _made(s, f"{space}%{topic}"), f"{space}%{group}"
-    s.world.group(name=members)
+    s.admin.group(name=members)
     _made(s, topic)
     producer = s.producer(namespace=space)
     consumer = s.consumer(group, topic, "concurrent", namespace=space, fail={"again": 1})
     producer.send(topic, "hello", tag="a")
     producer.send(topic, "again")
-    seen = s.wait_for(3, consumer, seconds=SECONDS, passing=5)
+    seen = s.wait_for(3, consumer, seconds=SECONDS, jump_s=5)
     s.note("topics that its listener is shown", sorted({message["topic"] for message in seen}))
     s.note("bodies", sorted(text(message) for message in seen))
     s.note("stored with the namespace", sorted(each.body.decode() for each in s.stored(inside)))
@@ -50,13 +52,13 @@ def a_client_namespace_prefixes_topic_and_group_names_at_the_broker(s: ScenarioC
 
 
 def _is_known(s: ScenarioContext, group: str) -> bool:
-    return s.world.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}).code == 0
+    return s.admin.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}).code == 0
 
 
 @scenario("GrpcConverter.buildResource", protocol="grpc", verbs={"simple"}, options={"namespace"})
 def a_grpc_client_namespace_does_not_change_topic_names(s: ScenarioContext) -> None:
     """A gRPC client with a namespace sends to and receives from the topics that it names, without a prefix."""
-    space, topic, group = s.world.new("namespace"), s.topic(), s.group()
+    space, topic, group = s.admin.new("namespace"), s.topic(), s.group()
     producer, other = s.producer(topic, namespace=space), s.producer(topic)
     consumer = s.consumer(group, topic, "simple", namespace=space)
     producer.send(topic, "of a namespace")
@@ -73,20 +75,20 @@ def clients_in_unit_mode_create_topics_with_unit_flags(s: ScenarioContext) -> No
 
     The retry topic of a consumer in unit mode has the unit subscription flag.
     """
-    topic, group = s.world.new(), s.group()
+    topic, group = s.admin.new(), s.group()
     producer = s.producer(unit_mode=True)
     producer.send(topic, "hello")
     consumer = s.consumer(group, topic, "concurrent", unit_mode=True)
     s.wait_for(1, consumer)
     s.note("topic", _flag(s, topic))
     s.wait_until(
-        lambda: s.world.request(RequestCode.GET_TOPIC_CONFIG, {"topic": retry_topic(group)}).code == 0, "retries"
+        lambda: s.admin.request(RequestCode.GET_TOPIC_CONFIG, {"topic": retry_topic(group)}).code == 0, "retries"
     )
     s.note("retry topic", _flag(s, retry_topic(group)))
 
 
 def _flag(s: ScenarioContext, topic: str) -> Any:
-    return s.world.request(RequestCode.GET_TOPIC_CONFIG, {"topic": topic}).json["topicSysFlag"]
+    return s.admin.request(RequestCode.GET_TOPIC_CONFIG, {"topic": topic}).json["topicSysFlag"]
 
 
 @scenario("SendMessageTraceHookImpl.sendMessageAfter", modes={"concurrent"}, options={"trace"})
@@ -113,7 +115,7 @@ def _traces(s: ScenarioContext, topic: str, key: str) -> Sequence[str]:
 def _found(s: ScenarioContext, topic: str, key: str) -> list[ReceivedMessage]:
     now = s.deployment.now_ms()
     span = {"beginTimestamp": now - 3_600_000, "endTimestamp": now + 3_600_000}
-    response = s.world.request(RequestCode.QUERY_MESSAGE, {"topic": topic, "key": key, "maxNum": 32, **span})
+    response = s.admin.request(RequestCode.QUERY_MESSAGE, {"topic": topic, "key": key, "maxNum": 32, **span})
     return response.messages if response.code == 0 else []
 
 

@@ -21,8 +21,8 @@ SECONDS = 120.0
 
 def _until_offsets_are_written(s: ScenarioContext) -> None:
     """Wait until the broker writes offsets periodically."""
-    booted_ms = int(s.world.runtime_info()["bootTimestamp"])
-    s.world.wait(max(0, booted_ms + FIRST_WRITE_MS - s.deployment.now_ms()) / 1000)
+    booted_ms = int(s.admin.runtime_info()["bootTimestamp"])
+    s.admin.wait(max(0, booted_ms + FIRST_WRITE_MS - s.deployment.now_ms()) / 1000)
 
 
 def _held(s: ScenarioContext, consumer: Consumer, count: int, invisible_ms: int) -> list[Fields]:
@@ -51,7 +51,7 @@ def _acknowledge(s: ScenarioContext, consumer: Consumer, messages: list[Fields],
 @scenario("BrokerStartup.main", verbs={"send"}, protocol="remoting", capabilities={Capability.CRASH}, alone=True)
 def clients_go_on_after_a_crash(s: ScenarioContext) -> None:
     """A remoting producer and consumer survive a broker crash, and no message is lost."""
-    note_clients_go_on(s, s.world.crash)
+    note_clients_go_on(s, s.admin.crash)
 
 
 @scenario(
@@ -77,12 +77,12 @@ def only_unacknowledged_messages_are_redelivered_after_a_crash(s: ScenarioContex
         producer.send(topic, content)
     held = _held(s, consumer, 2, SHORT_MS)
     consumer.ack([message for message in held if text(message) == "done"])
-    s.world.wait(WRITTEN_SECONDS)
-    s.world.crash()
+    s.admin.wait(WRITTEN_SECONDS)
+    s.admin.crash()
     _acknowledge(s, consumer, late, max(1.0, LONG_MS / 1000 - watch.seconds))
     # Not every SDK sends its subscription again to a proxy that has lost it; a new consumer does. Its poll outlasts the
     # redelivery, because messages that a proxy returns to an expired poll are lost for a while.
     other = s.consumer(group, topic, process=1, await_ms=4 * AWAIT_MS)
-    s.wait_for(1, other, stem="left", seconds=SECONDS, passing=s.poll_step)
+    s.wait_for(1, other, prefix="left", seconds=SECONDS, jump_s=s.poll_step)
     s.wait_until_idle(other)
     s.note("came again", [shown(message, "attempt") for message in other.messages])

@@ -50,7 +50,7 @@ def a_recalled_message_does_not_arrive(s: ScenarioContext) -> None:
     producer.send(topic, "kept", deliver_at=at + 1000)
     reply = producer.recall(topic, recalled["recall"])
     s.note("the recall tells the id", reply["id"] == recalled["id"])
-    s.wait_for(1, consumer, stem="kept")
+    s.wait_for(1, consumer, prefix="kept")
     s.note("received", consumer.bodies)
 
 
@@ -64,7 +64,7 @@ def a_second_recall_returns_the_message_id_again(s: ScenarioContext) -> None:
     for label in ("first", "second"):
         reply = producer.recall(topic, recalled["recall"])
         s.note(f"the {label} recall tells the id", reply["id"] == recalled["id"])
-    s.wait_for(1, consumer, stem="kept")
+    s.wait_for(1, consumer, prefix="kept")
     s.note("received", consumer.bodies)
 
 
@@ -148,20 +148,20 @@ def _note_transaction(s: ScenarioContext, seconds: float, delay: Callable[[], di
     s.refusal("sent", lambda: producer.send(topic, "both", verb="send_tx", outcome="COMMIT", **delay()))
     for body in ("first", "last"):
         producer.send(topic, body, verb="send_tx", outcome="COMMIT")
-        s.wait_for(1, consumer, stem=body)
-        s.world.wait(seconds)
+        s.wait_for(1, consumer, prefix=body)
+        s.admin.wait(seconds)
     s.wait_until_idle(consumer)
     # Remoting SDKs do not wait for the response to a commit, so the first two arrive in any order.
     s.note("received", sorted(consumer.bodies))
 
 
-@scenario("TransactionalMessageBridge.parseHalfMessageInner", verbs={"send_tx"}, passes=True)
+@scenario("TransactionalMessageBridge.parseHalfMessageInner", verbs={"send_tx"}, time_passes=True)
 def a_transactional_message_with_a_delivery_time_never_arrives(s: ScenarioContext) -> None:
     """A transactional message with a delivery time never arrives although it is committed, if the SDK allows both."""
     _note_transaction(s, 6, lambda: {"deliver_at": s.deployment.now_ms() + 5000})
 
 
-@scenario("TransactionalMessageBridge.parseHalfMessageInner", verbs={"send_tx"}, protocol="remoting", passes=True)
+@scenario("TransactionalMessageBridge.parseHalfMessageInner", verbs={"send_tx"}, protocol="remoting", time_passes=True)
 def a_delay_level_loses_a_transactional_message_or_is_removed_by_the_sdk(s: ScenarioContext) -> None:
     """A committed transactional message with a delay level never arrives, unless its SDK removes the level."""
     _note_transaction(s, 2, lambda: {"delay_level": 1})
@@ -189,7 +189,7 @@ def delay_levels_in_a_batch_fail_in_the_sdk_or_are_ignored(s: ScenarioContext) -
     batch = [{"topic": topic, "body": f"m{number}".encode(), "delay_level": 18} for number in range(2)]
     s.refusal("sent", lambda: producer.driver.call("send_batch", on=producer.name, messages=batch))
     producer.send(topic, "end")
-    s.wait_for(1, consumer, stem="end")
+    s.wait_for(1, consumer, prefix="end")
     s.wait_until_idle(consumer)
     s.note("received", sorted(consumer.bodies))
 
@@ -218,5 +218,5 @@ def a_timer_del_uniqkey_message_never_arrives_and_may_delete_another(s: Scenario
     if _is_refused(s, lambda: producer.send(topic, "mark", deliver_at=at, props=mark)):
         return
     producer.send(topic, "kept", deliver_at=at + 1000)
-    s.wait_for(1, consumer, stem="kept")
+    s.wait_for(1, consumer, prefix="kept")
     s.note("received", consumer.bodies)

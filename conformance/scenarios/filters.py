@@ -30,7 +30,7 @@ def _filtered(
         producer.send(topic, content, **fields, **more)
     # There is one queue: once the last message has arrived, all earlier ones have been filtered. Another client thread
     # may still be about to deliver one of them.
-    s.wait_for(1, consumer, stem=messages[-1][0])
+    s.wait_for(1, consumer, prefix=messages[-1][0])
     s.wait_for(count, consumer)
     return sorted(consumer.bodies)
 
@@ -113,7 +113,7 @@ def a_consumer_restarted_with_another_tag_continues_at_the_group_offset(s: Scena
         consumer = s.consumer(group, {topic: wanted})
         for tag in ("red", "blue", wanted):
             producer.send(topic, f"{label} {tag}", tag=tag)
-        s.wait_for(2, consumer, stem=label)
+        s.wait_for(2, consumer, prefix=label)
         s.wait_until_idle(consumer)
         s.note(label, sorted(consumer.bodies))
         s.until_committed(topic, group)
@@ -181,7 +181,7 @@ def an_orderly_consumer_receives_only_messages_with_its_tags(s: ScenarioContext)
     "ConsumeMessageConcurrentlyService.processConsumeResult",
     modes={"concurrent"},
     settings=SHORT_LEVELS,
-    passes=True,
+    time_passes=True,
     without={"cpp": _NO_SQL},
 )
 def a_failed_message_that_matched_sql92_is_redelivered(s: ScenarioContext) -> None:
@@ -191,8 +191,8 @@ def a_failed_message_that_matched_sql92_is_redelivered(s: ScenarioContext) -> No
     consumer = s.consumer(group, {topic: _RED_OR_TAGGED}, "concurrent", fail={"large red": 1})
     for content, fields in _SIZED:
         producer.send(topic, content, **fields)
-    s.wait_for(2, consumer, stem="large red", seconds=SECONDS, passing=5)
-    s.wait_for(1, consumer, stem="last")
+    s.wait_for(2, consumer, prefix="large red", seconds=SECONDS, jump_s=5)
+    s.wait_for(1, consumer, prefix="last")
     s.wait_for(4, consumer)
     s.note(
         "received",

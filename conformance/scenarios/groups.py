@@ -23,37 +23,37 @@ def _share_and_hand_over(s: ScenarioContext, style: Style) -> None:
     rest = s.consumer(group, topic, style)
     leaver = s.consumer(group, topic, style, process=1)
 
-    def probe(stem: str) -> None:
+    def probe(prefix: str) -> None:
         for number in range(MESSAGE_GROUPS):
             ordered = {"group": f"group-{number}"} if style == "orderly" else {}
-            producer.send_numbered(topic, 1, f"{stem}{number}-", **ordered)
+            producer.send_numbered(topic, 1, f"{prefix}{number}-", **ordered)
 
     # Only a shared round, with no message delivered to both, proves that the group has settled: for a moment a queue
     # has two owners, the new one and the one that has not released it yet.
     for number in itertools.count():
-        stem = f"probe{number}-"
-        probe(stem)
-        s.wait_for(MESSAGE_GROUPS, rest, leaver, stem=stem, seconds=HAND_OVER_SECONDS)
+        prefix = f"probe{number}-"
+        probe(prefix)
+        s.wait_for(MESSAGE_GROUPS, rest, leaver, prefix=prefix, seconds=HAND_OVER_SECONDS)
         s.idle(OVERLAP_SECONDS)
         rest.collect()
         leaver.collect()
         if (
-            rest.with_prefix(stem)
-            and leaver.with_prefix(stem)
-            and len(rest.with_prefix(stem)) + len(leaver.with_prefix(stem)) == MESSAGE_GROUPS
+            rest.with_prefix(prefix)
+            and leaver.with_prefix(prefix)
+            and len(rest.with_prefix(prefix)) + len(leaver.with_prefix(prefix)) == MESSAGE_GROUPS
         ):
             break
         s.require(number < ROUNDS_MAX, f"two consumers did not share {topic} in {ROUNDS_MAX} rounds")
-    both = send_bulk(producer, topic, style, stem="both-")
-    s.wait_for(COUNT, rest, leaver, stem="both-", seconds=HAND_OVER_SECONDS)
+    both = send_bulk(producer, topic, style, prefix="both-")
+    s.wait_for(COUNT, rest, leaver, prefix="both-", seconds=HAND_OVER_SECONDS)
     # Wait for the last acknowledgements: a consumer that leaves before them leaves messages to be redelivered.
     s.wait_until_idle(rest, leaver)
     if style != "pop":  # popping consumers commit nothing: the broker sets the offset at each pop
         s.until_committed(topic, group)
     s.leave(leaver)
     # Some of these are in the leaver's former queues, which the other consumer has not taken over yet.
-    alone = send_bulk(producer, topic, style, stem="alone-")
-    s.wait_for(COUNT, rest, stem="alone-", seconds=HAND_OVER_SECONDS, passing=s.poll_step)
+    alone = send_bulk(producer, topic, style, prefix="alone-")
+    s.wait_for(COUNT, rest, prefix="alone-", seconds=HAND_OVER_SECONDS, jump_s=s.poll_step)
     s.wait_until_idle(rest)
     shares = [rest.with_prefix("both-"), leaver.with_prefix("both-")]
     s.note("shared", comparison(both, shares))

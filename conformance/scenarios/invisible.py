@@ -27,7 +27,7 @@ def _received(s: ScenarioContext, consumer: Consumer, count: int) -> list[Fields
     return messages
 
 
-@scenario("PopReviveService.reviveRetry", verbs={"simple", "receive"}, passes=True)
+@scenario("PopReviveService.reviveRetry", verbs={"simple", "receive"}, time_passes=True)
 def an_unacknowledged_message_is_redelivered_after_its_invisible_duration(s: ScenarioContext) -> None:
     """A received message is redelivered after its invisible duration, unless it is acknowledged."""
     topic, producer, consumer = _ready(s)
@@ -41,7 +41,7 @@ def an_unacknowledged_message_is_redelivered_after_its_invisible_duration(s: Sce
     consumer.ack(again)
 
 
-@scenario("ChangeInvisibleTimeProcessor.processRequest", verbs={"simple", "invisible"}, passes=True)
+@scenario("ChangeInvisibleTimeProcessor.processRequest", verbs={"simple", "invisible"}, time_passes=True)
 def a_shortened_invisible_duration_leads_to_earlier_redelivery(s: ScenarioContext) -> None:
     """A message whose invisible duration is changed from an hour to ten seconds is redelivered soon."""
     topic, producer, consumer = _ready(s)
@@ -53,7 +53,7 @@ def a_shortened_invisible_duration_leads_to_earlier_redelivery(s: ScenarioContex
     s.refusal("acknowledged", lambda: consumer.ack(again))
 
 
-@scenario("ChangeInvisibleTimeProcessor.processRequest", verbs={"simple", "invisible"}, passes=True)
+@scenario("ChangeInvisibleTimeProcessor.processRequest", verbs={"simple", "invisible"}, time_passes=True)
 def a_prolonged_invisible_duration_leads_to_later_redelivery(s: ScenarioContext) -> None:
     """A message whose invisible duration is changed from ten seconds to forty is redelivered after unchanged ones."""
     topic, producer, consumer = _ready(s)
@@ -69,7 +69,7 @@ def a_prolonged_invisible_duration_leads_to_later_redelivery(s: ScenarioContext)
         s.note(f"{label} after", watch.between(low, high))
 
 
-@scenario("AckMessageActivity.processAckMessage", verbs={"simple", "receive", "ack"}, passes=True)
+@scenario("AckMessageActivity.processAckMessage", verbs={"simple", "receive", "ack"}, time_passes=True)
 def only_the_new_receipt_handle_acknowledges_a_redelivered_message(s: ScenarioContext) -> None:
     """The receipt handle of a message that was redelivered no longer has an effect; the new one does."""
     topic, producer, consumer = _ready(s)

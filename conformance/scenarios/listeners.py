@@ -68,11 +68,11 @@ def a_hanging_orderly_listener_blocks_its_message_group(s: ScenarioContext) -> N
     s.note("the next one waited", _seconds(slow, quick) >= SUSPEND_SECONDS)
 
 
-def _again_while_it_hangs(s: ScenarioContext, consumer: Consumer, *, passing: float = 0) -> None:
+def _again_while_it_hangs(s: ScenarioContext, consumer: Consumer, *, jump_s: float = 0) -> None:
     def called() -> Sequence[Fields]:
         return consumer.started_messages()
 
-    if not s.becomes_true(lambda: len(called()) > 1, consumers=[consumer], seconds=SECONDS, passing=passing):
+    if not s.becomes_true(lambda: len(called()) > 1, consumers=[consumer], seconds=SECONDS, jump_s=jump_s):
         s.note("called again", f"not within {SECONDS:g} s")
         return
     s.note("called", [[text(message), message["attempt"]] for message in called()[:2]])
@@ -81,7 +81,7 @@ def _again_while_it_hangs(s: ScenarioContext, consumer: Consumer, *, passing: fl
 
 
 @scenario(
-    "ReceiveMessageActivity.receiveMessage", modes={"concurrent"}, outcomes={"hang"}, protocol="grpc", passes=True
+    "ReceiveMessageActivity.receiveMessage", modes={"concurrent"}, outcomes={"hang"}, protocol="grpc", time_passes=True
 )
 def a_message_is_redelivered_to_a_hanging_grpc_listener_unless_renewed(s: ScenarioContext) -> None:
     """A message on which a gRPC listener hangs for over a minute is redelivered: the proxy does not renew it."""
@@ -90,7 +90,7 @@ def a_message_is_redelivered_to_a_hanging_grpc_listener_unless_renewed(s: Scenar
     consumer = s.consumer(group, topic, "concurrent", begin=True, hang_ms={"slow": FOREVER_MS})
     producer.send(topic, "slow")
     s.wait_until(consumer.started_messages, "a first call", consumers=[consumer])
-    _again_while_it_hangs(s, consumer, passing=s.poll_step)
+    _again_while_it_hangs(s, consumer, jump_s=s.poll_step)
 
 
 @scenario(
@@ -126,7 +126,7 @@ def a_popped_message_is_redelivered_while_a_listener_hangs(s: ScenarioContext) -
 
 
 @scenario(
-    "DefaultReceiptHandleManager.clearGroup", modes={"concurrent"}, outcomes={"hang"}, protocol="grpc", passes=True
+    "DefaultReceiptHandleManager.clearGroup", modes={"concurrent"}, outcomes={"hang"}, protocol="grpc", time_passes=True
 )
 def closing_a_hanging_grpc_consumer_redelivers_its_message_unless_renewed(s: ScenarioContext) -> None:
     """A message on which a closed gRPC consumer's listener hangs is delivered to another consumer of its group.
@@ -146,7 +146,7 @@ def closing_a_hanging_grpc_consumer_redelivers_its_message_unless_renewed(s: Sce
     closing = leaver.post_close()
     members = {"consumerGroup": group}
     s.becomes_true(
-        lambda: s.world.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, members).code != 0, seconds=LEAVE_SECONDS
+        lambda: s.admin.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, members).code != 0, seconds=LEAVE_SECONDS
     )
     # A receive that the closed consumer has left waiting takes this message instead of the redelivered one.
     producer.send(topic, "tick")
@@ -159,7 +159,7 @@ def closing_a_hanging_grpc_consumer_redelivers_its_message_unless_renewed(s: Sce
         s.idle(TICK_SECONDS)
         return other.with_prefix(body)
 
-    if not s.becomes_true(lambda: given("long"), consumers=[other], seconds=SECONDS, passing=4):
+    if not s.becomes_true(lambda: given("long"), consumers=[other], seconds=SECONDS, jump_s=4):
         s.note("it came", f"not within {SECONDS:g} s")
         return
     s.note("it came", "at once" if watch.seconds < SOON_SECONDS else "after a minute")
@@ -172,14 +172,16 @@ def closing_a_hanging_grpc_consumer_redelivers_its_message_unless_renewed(s: Sce
 # --- throw
 
 
-@scenario("ConsumeMessageConcurrentlyService.ConsumeRequest.run", modes={"concurrent"}, outcomes={"throw"}, passes=True)
+@scenario(
+    "ConsumeMessageConcurrentlyService.ConsumeRequest.run", modes={"concurrent"}, outcomes={"throw"}, time_passes=True
+)
 def a_message_whose_listener_throws_is_redelivered(s: ScenarioContext) -> None:
     """A message whose listener throws counts as failed and is redelivered."""
     topic, group = s.pair("concurrent")
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", throw={"bad": 1})
     producer.send(topic, "bad")
-    s.wait_for(2, consumer, seconds=SECONDS, passing=5)
+    s.wait_for(2, consumer, seconds=SECONDS, jump_s=5)
     s.note("history", _history(consumer))
     s.note("the same id", len({message["id"] for message in consumer.messages}) == 1)
 

@@ -12,10 +12,10 @@ LIGHT = {"enableLmq": "true", "enableMultiDispatch": "true"}
 
 def _made(s: ScenarioContext) -> str:
     """Create an LMQ that has a route."""
-    world = s.world
-    name = LMQ_PREFIX + world.new("light")
-    s.require(world.request(*topic_request(name, queues=1)).code == 0, f"{name} was not made")
-    s.wait_until(lambda: world.request(*route_request(name), to=world.namesrv).code == 0, "its route")
+    admin = s.admin
+    name = LMQ_PREFIX + admin.new("light")
+    s.require(admin.request(*topic_request(name, queues=1)).code == 0, f"{name} was not made")
+    s.wait_until(lambda: admin.request(*route_request(name), to=admin.namesrv).code == 0, "its route")
     return name
 
 
@@ -34,10 +34,10 @@ def an_lmq_consumer_receives_the_messages_dispatched_to_the_lmq(s: ScenarioConte
     producer.send(topic, "elsewhere")
     producer.send(topic, "first", props=props)
     consumer = s.consumer(group, name, "concurrent")
-    s.wait_for(1, consumer, stem="first")
+    s.wait_for(1, consumer, prefix="first")
     for number in range(2):
         producer.send(topic, f"later{number}", props=props)
-    s.wait_for(2, consumer, stem="later")
+    s.wait_for(2, consumer, prefix="later")
     s.wait_until_idle(consumer)
     given = [(text(message), message["topic"], message["offset"]) for message in consumer.messages]
     s.note("given", sorted(given, key=str))

@@ -72,7 +72,7 @@ def _next(s: ScenarioContext, consumer: Consumer, count: int = 16) -> list[dict[
     return [shown(message, "attempt") for message in messages]
 
 
-@scenario("ConsumerOrderInfoManager.commitAndNext", verbs={"simple", "receive"}, passes=True)
+@scenario("ConsumerOrderInfoManager.commitAndNext", verbs={"simple", "receive"}, time_passes=True)
 def an_ack_of_only_the_second_ordered_message_redelivers_both(s: ScenarioContext) -> None:
     """If only the second of two ordered messages is acknowledged, both are redelivered, and then the next."""
     consumer, [_, second] = _two_of_three(s)
@@ -82,7 +82,7 @@ def an_ack_of_only_the_second_ordered_message_redelivers_both(s: ScenarioContext
     s.note("again", [_next(s, consumer, count=1) for _ in range(3)])
 
 
-@scenario("ConsumerOrderInfoManager.updateNextVisibleTime", verbs={"simple", "receive", "invisible"}, passes=True)
+@scenario("ConsumerOrderInfoManager.updateNextVisibleTime", verbs={"simple", "receive", "invisible"}, time_passes=True)
 def a_longer_invisible_duration_blocks_the_following_ordered_messages(s: ScenarioContext) -> None:
     """An ordered message whose invisible duration is extended holds back the following ones until it is redelivered."""
     consumer, [first, second] = _two_of_three(s)
@@ -126,7 +126,7 @@ def an_ordered_message_that_always_fails_goes_to_the_dlq(s: ScenarioContext) -> 
     dead = {"topic": dlq_topic(group), "queueId": 0}
 
     def buried() -> bool:
-        response = s.world.request(RequestCode.GET_MAX_OFFSET, dead)
+        response = s.admin.request(RequestCode.GET_MAX_OFFSET, dead)
         return response.code == 0 and response["offset"] == "1"
 
     s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=SECONDS)

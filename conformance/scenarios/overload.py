@@ -68,8 +68,8 @@ def sends_refused_by_a_busy_broker_go_to_the_other_broker_or_fail(s: ScenarioCon
     """If one of two brokers is busy, an SDK uses the other, or reports an error for each send to the busy one."""
     topic = on_both(s)
     done = s.note("taken", taken(s, topic))
-    s.becomes_true(lambda: s.world.max_offset(topic) >= done, seconds=READABLE_SECONDS)
-    s.note("stored", s.world.max_offset(topic))
+    s.becomes_true(lambda: s.admin.max_offset(topic) >= done, seconds=READABLE_SECONDS)
+    s.note("stored", s.admin.max_offset(topic))
 
 
 @scenario(
@@ -82,11 +82,11 @@ def sends_refused_by_a_busy_broker_go_to_the_other_broker_or_fail(s: ScenarioCon
 def sends_refused_for_a_full_disk_go_to_the_other_broker_or_fail(s: ScenarioContext) -> None:
     """If one of two brokers has a full disk, an SDK uses the other, or reports an error for each rejected send."""
     topic = on_both(s)
-    until_full(s.world, s.world.second_broker)
-    before = s.world.max_offset(topic)
+    until_full(s.admin, s.admin.second_broker)
+    before = s.admin.max_offset(topic)
     done = s.note("taken", taken(s, topic))
-    s.becomes_true(lambda: s.world.max_offset(topic) >= before + done, seconds=READABLE_SECONDS)
-    s.note("stored", s.world.max_offset(topic) - before)
+    s.becomes_true(lambda: s.admin.max_offset(topic) >= before + done, seconds=READABLE_SECONDS)
+    s.note("stored", s.admin.max_offset(topic) - before)
     s.note("in the full one", _in_the_other(s, topic))
 
 
@@ -115,7 +115,7 @@ def a_producer_with_latency_fault_tolerance_avoids_a_slow_broker(s: ScenarioCont
 
 def _in_the_other(s: ScenarioContext, topic: str) -> int:
     asked = {"topic": topic, "queueId": 0}
-    return int(s.world.request(RequestCode.GET_MAX_OFFSET, asked, to=s.world.second_broker)["offset"])
+    return int(s.admin.request(RequestCode.GET_MAX_OFFSET, asked, to=s.admin.second_broker)["offset"])
 
 
 @scenario("SendMessageProcessor.handlePutMessageResult", verbs={"send"}, settings=IN_VAIN)
@@ -135,15 +135,15 @@ def a_send_not_flushed_to_disk_in_time_fails_in_some_sdks(s: ScenarioContext) ->
     producer = s.producer(topic)
     s.refusal("send", lambda: producer.send(topic, "hello"), text=False)
     s.idle(TRIES_SECONDS)
-    s.becomes_true(lambda: s.world.max_offset(topic), seconds=READABLE_SECONDS)
-    s.note("stored", s.world.max_offset(topic))
+    s.becomes_true(lambda: s.admin.max_offset(topic), seconds=READABLE_SECONDS)
+    s.note("stored", s.admin.max_offset(topic))
 
 
 @scenario("HookUtils.checkBeforePutMessage", verbs={"send"}, capabilities=CAN_BE_FULL, settings=FULL)
 def a_send_to_a_broker_with_a_full_disk_is_refused(s: ScenarioContext) -> None:
     """A send to a producer's only broker, whose disk is full, fails in the SDK."""
     topic = s.topic()
-    until_full(s.world)
+    until_full(s.admin)
     producer = s.producer(topic)
     s.refusal("send", lambda: producer.send(topic, "hello"), text=False)
 
@@ -158,12 +158,12 @@ def a_receive_beyond_pop_polling_size_is_refused(s: ScenarioContext) -> None:
     s.wait_until(lambda: _waiting(s, topic, group), "a receive that waits")
     s.refusal("receive", lambda: consumer.receive(INVISIBLE_MS), text=False)
     producer.send(topic, "hello")
-    s.note("given to the first", len(s.finish(waiting, passing=0)["messages"]))
+    s.note("given to the first", len(s.finish(waiting, jump_s=0)["messages"]))
 
 
 def _waiting(s: ScenarioContext, topic: str, group: str) -> bool:
     """True if a pop of any queue waits, or one of the first queue."""
     asked = {"consumerGroup": group, "topic": topic}
     return any(
-        s.world.request(RequestCode.POLLING_INFO, {**asked, "queueId": queue})["pollingNum"] != "0" for queue in (-1, 0)
+        s.admin.request(RequestCode.POLLING_INFO, {**asked, "queueId": queue})["pollingNum"] != "0" for queue in (-1, 0)
     )

@@ -15,10 +15,10 @@ PROPERTY_BYTES = 40_000
 
 def _permit(s: ScenarioContext, topic: str, perm: int) -> None:
     """Change the permission bits of a topic, and wait until its route contains them."""
-    s.world.topic(name=topic, queues=1, perm=perm)
+    s.admin.topic(name=topic, queues=1, perm=perm)
 
     def told() -> bool:
-        route = s.world.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
+        route = s.admin.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.admin.namesrv)
         return bool(route.json["queueDatas"][0]["perm"] == perm)
 
     s.wait_until(told, f"routes with the permission {perm} of {topic}")
@@ -67,7 +67,7 @@ def a_disabled_group_receives_missed_messages_once_enabled(s: ScenarioContext) -
     consumer = s.consumer(group, topic)
     s.producer(topic).send(topic, "missed")
     _note_nothing(s, consumer)
-    s.world.group(name=group, consumeEnable=True)
+    s.admin.group(name=group, consumeEnable=True)
     s.wait_for(1, consumer)
     s.note("then", consumer.bodies)
 

@@ -46,21 +46,21 @@ def _note_who_comes_after(s: ScenarioContext, producer: Producer, before: Consum
     watch = s.stopwatch()
     s.leave(before)
     hidden = SHORT_MS / 1000 if before.style in ("simple", "pop") else PROXY_SECONDS
-    s.world.wait(max(hidden + _REVIVED_SECONDS - watch.seconds, 0.0))
+    s.admin.wait(max(hidden + _REVIVED_SECONDS - watch.seconds, 0.0))
     after = _consumer(s, group, topic, before.style)
     producer.send(topic, "after")
-    s.wait_for(1, after, stem="after")
+    s.wait_for(1, after, prefix="after")
     s.wait_until_idle(after)
     s.note("who comes after it", after.bodies)
 
 
-@scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"}, passes=True)
+@scenario("ReceiveMessageActivity.receiveMessage", verbs={"simple"}, time_passes=True)
 def a_simple_consumer_gets_each_message_once(s: ScenarioContext) -> None:
     """A simple consumer receives every message whole and once; the next one receives none of those acknowledged."""
     _each_once(s, "simple")
 
 
-@scenario("PullMessageProcessor.processRequest", modes={"concurrent"}, passes=True)
+@scenario("PullMessageProcessor.processRequest", modes={"concurrent"}, time_passes=True)
 def a_concurrent_consumer_gets_each_message_once(s: ScenarioContext) -> None:
     """A concurrent push consumer receives every message whole and once, and leaves none to the next consumer."""
     _each_once(s, "concurrent")
@@ -78,7 +78,7 @@ def a_broadcast_consumer_gets_each_message_once(s: ScenarioContext) -> None:
     _each_once(s, "broadcast")
 
 
-@scenario("PopMessageProcessor.processRequest", modes={"pop"}, passes=True)
+@scenario("PopMessageProcessor.processRequest", modes={"pop"}, time_passes=True)
 def a_popping_consumer_gets_each_message_once(s: ScenarioContext) -> None:
     """A popping push consumer receives every message whole and once, and leaves none to the next consumer."""
     _each_once(s, "pop")

@@ -24,7 +24,7 @@ def a_new_message_wakes_a_held_receive(s: ScenarioContext) -> None:
     s.note("ended before anything came", pending.done())
     watch = s.stopwatch()
     producer.send(topic, "second")
-    messages = s.finish(pending, passing=0)["messages"]
+    messages = s.finish(pending, jump_s=0)["messages"]
     s.note("messages", len(messages))
     s.note("after", watch.between(0, 3))
 
@@ -43,7 +43,7 @@ def _note_what_ends_it(s: ScenarioContext, expression: object, unwanted: Fields,
     s.note("ended by what it does not want", pending.done())
     watch = s.stopwatch()
     producer.send(topic, "wanted", **wanted)
-    messages = s.finish(pending, passing=0)["messages"]
+    messages = s.finish(pending, jump_s=0)["messages"]
     s.note("messages", [shown(message) for message in messages])
     s.note("after", watch.between(0, 3))
     consumer.ack(messages)
@@ -105,7 +105,7 @@ def _note_what_comes_back(s: ScenarioContext) -> None:
     consumer.ack(again)
 
 
-@scenario("PopLongPollingService.notifyMessageArrivingWithRetryTopic", verbs={"simple"}, passes=True)
+@scenario("PopLongPollingService.notifyMessageArrivingWithRetryTopic", verbs={"simple"}, time_passes=True)
 def a_held_receive_returns_a_redelivered_message_by_its_timeout(s: ScenarioContext) -> None:
     """A waiting receive returns a redelivered message at its timeout, not as soon as the message is redelivered."""
     _note_what_comes_back(s)
@@ -115,7 +115,7 @@ def a_held_receive_returns_a_redelivered_message_by_its_timeout(s: ScenarioConte
     "PopLongPollingService.notifyMessageArrivingWithRetryTopic",
     verbs={"simple"},
     settings=SECOND_FORM,
-    passes=True,
+    time_passes=True,
 )
 def a_redelivered_message_in_a_v2_retry_topic_wakes_a_held_receive(s: ScenarioContext) -> None:
     """With v2 retry topics a waiting receive ends as soon as a message is redelivered."""

@@ -34,21 +34,21 @@ def a_consumer_that_leaves_hands_its_queue_over(s: ScenarioContext) -> None:
     producer = s.producer(topic)
     leaver = s.consumer(group, topic, "orderly")
     producer.send_numbered(topic, 4, "alone", group="one")
-    s.wait_for(4, leaver, stem="alone")
+    s.wait_for(4, leaver, prefix="alone")
     # In the same process: client ids then sort in order of creation, and the first client has the queue.
     waiter = s.consumer(group, topic, "orderly")
 
     def both_known() -> bool:
-        response = s.world.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
+        response = s.admin.request(RequestCode.GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
         return response.code == 0 and len(response.json["consumerIdList"]) == 2
 
     s.wait_until(both_known, "two consumers", consumers=[leaver, waiter])
     producer.send_numbered(topic, 4, "both", group="one")
-    s.wait_for(4, leaver, stem="both")
+    s.wait_for(4, leaver, prefix="both")
     s.until_committed(topic, group)
     s.leave(leaver)
     producer.send_numbered(topic, 4, "left", group="one")
-    s.wait_for(4, waiter, stem="left", seconds=SECONDS)
+    s.wait_for(4, waiter, prefix="left", seconds=SECONDS)
     s.wait_until_idle(waiter)
     s.note("who left", [text(message) for message in leaver.messages])
     s.note("who stayed", [text(message) for message in waiter.messages])
@@ -65,23 +65,23 @@ def a_consumer_that_joins_takes_queues_over(s: ScenarioContext) -> None:
     topic, group = s.pair("orderly", queues=QUEUES)
     producer = s.producer(topic)
     first = s.consumer(group, topic, "orderly")
-    alone = send_bulk(producer, topic, "orderly", stem="alone-")
-    s.wait_for(COUNT, first, stem="alone-")
+    alone = send_bulk(producer, topic, "orderly", prefix="alone-")
+    s.wait_for(COUNT, first, prefix="alone-")
     s.until_committed(topic, group)
     second = s.consumer(group, topic, "orderly", process=1)
     for number in itertools.count():
-        stem = f"probe{number}-"
+        prefix = f"probe{number}-"
         for queue in range(QUEUES):
-            producer.send(topic, stem, queue=queue)
-        s.wait_for(QUEUES, first, second, stem=stem, seconds=SECONDS)
+            producer.send(topic, prefix, queue=queue)
+        s.wait_for(QUEUES, first, second, prefix=prefix, seconds=SECONDS)
         s.idle(OVERLAP_SECONDS)
         first.collect()
         second.collect()
-        if second.with_prefix(stem) and len(first.with_prefix(stem)) + len(second.with_prefix(stem)) == QUEUES:
+        if second.with_prefix(prefix) and len(first.with_prefix(prefix)) + len(second.with_prefix(prefix)) == QUEUES:
             break
         s.require(number < ROUNDS_MAX, f"two consumers did not share {topic} in {ROUNDS_MAX} rounds")
-    both = send_bulk(producer, topic, "orderly", stem="both-")
-    s.wait_for(COUNT, first, second, stem="both-", seconds=SECONDS)
+    both = send_bulk(producer, topic, "orderly", prefix="both-")
+    s.wait_for(COUNT, first, second, prefix="both-", seconds=SECONDS)
     s.wait_until_idle(first, second)
     shares = [first.with_prefix("both-"), second.with_prefix("both-")]
     s.note("alone", comparison(alone, [first.with_prefix("alone-"), second.with_prefix("alone-")]))

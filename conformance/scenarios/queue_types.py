@@ -8,10 +8,10 @@ from ..sdk.sdk_clients import Consumer, text
 
 def _made(s: ScenarioContext, attribute: str) -> str:
     """Create a topic with one queue and an attribute."""
-    topic, world = s.world.new(), s.world
+    topic, admin = s.admin.new(), s.admin
     made = topic_request(topic, queues=1, attributes=f"+message.type=NORMAL,+{attribute}")
-    s.require(world.request(*made).code == 0, f"{topic} was not made")
-    s.wait_until(lambda: world.request(*route_request(topic), to=world.namesrv).code == 0, "its route")
+    s.require(admin.request(*made).code == 0, f"{topic} was not made")
+    s.wait_until(lambda: admin.request(*route_request(topic), to=admin.namesrv).code == 0, "its route")
     return topic
 
 
@@ -28,7 +28,7 @@ def a_compacted_topic_is_consumed_by_tag(s: ScenarioContext) -> None:
     s.refusal("without a key", lambda: producer.send(topic, "no key", tag="red"))
     for tag in ("red", "blue", "red"):
         producer.send(topic, f"{tag}", tag=tag, keys=["k"])
-    s.wait_for(2, consumer, stem="red")
+    s.wait_for(2, consumer, prefix="red")
     s.wait_until_idle(consumer)
     s.note("given", _bodies(consumer))
 
@@ -43,6 +43,6 @@ def a_batch_stored_as_one_record_is_unwrapped_except_with_cpp(s: ScenarioContext
     sent = producer.driver.call("send_batch", on=producer.name, messages=messages)
     s.note("ids", len(sent["ids"]))
     producer.send(topic, "last")
-    s.wait_for(1, consumer, stem="last")
+    s.wait_for(1, consumer, prefix="last")
     s.wait_until_idle(consumer)
     s.note("given", sorted((message["offset"], text(message)[:20]) for message in consumer.messages))

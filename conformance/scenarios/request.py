@@ -9,7 +9,7 @@ from ..sdk.sdk_clients import shown
 
 def _known(s: ScenarioContext, group: str, topic: str) -> bool:
     fields = {"producerGroup": group, "topic": topic}
-    return s.world.request(RequestCode.GET_PRODUCER_CONNECTION_LIST, fields).code == 0
+    return s.admin.request(RequestCode.GET_PRODUCER_CONNECTION_LIST, fields).code == 0
 
 
 @scenario("ReplyMessageProcessor.processRequest", verbs={"request"})
@@ -24,7 +24,7 @@ def a_request_returns_the_reply_of_the_consumer(s: ScenarioContext) -> None:
     s.wait_until(lambda: _known(s, producer.group, topic), "the producer's heartbeat")
     reply = producer.driver.call("request", on=producer.name, topic=topic, body=b"ping", timeout_ms=10_000)
     s.note("answer", shown(reply["message"])["body"])
-    s.wait_for(1, consumer, stem="ping")
+    s.wait_for(1, consumer, prefix="ping")
     s.note("asked", sorted(consumer.bodies))
 
 
@@ -52,7 +52,7 @@ def a_reply_after_the_request_timeout_has_no_effect(s: ScenarioContext) -> None:
         "asked",
         lambda: producer.driver.call("request", on=producer.name, topic=topic, body=b"ping", timeout_ms=2000),
     )
-    [asked] = s.wait_for(1, consumer, stem="ping")
+    [asked] = s.wait_for(1, consumer, prefix="ping")
     s.note("consumed", asked["ok"])
     reply = producer.driver.call("request", on=producer.name, topic=topic, body=b"again", timeout_ms=10_000)
     s.note("the next answer", shown(reply["message"])["body"])

@@ -14,13 +14,13 @@ def _continues(s: ScenarioContext, style: Style, *, process: int = 0) -> None:
     before = s.consumer(group, topic, style)
     ordered = {"group": "one"} if style == "orderly" else {}
     producer.send_numbered(topic, 8, "before", **ordered)
-    s.wait_for(8, before, stem="before")
+    s.wait_for(8, before, prefix="before")
     if style != "pop":  # the broker itself keeps the offsets of these
         s.until_committed(topic, group, ordered=style == "orderly")
     s.leave(before)
     missed = producer.send_numbered(topic, 8, "missed", **ordered)
     after = s.consumer(group, topic, style, process=process)
-    s.wait_for(8, after, stem="missed", seconds=SECONDS, passing=s.poll_step)
+    s.wait_for(8, after, prefix="missed", seconds=SECONDS, jump_s=s.poll_step)
     seen = comparison(missed, [after.messages])
     # Messages first delivered to an abandoned poll arrive with attempt 2.
     s.note("after it came back", {name: value for name, value in seen.items() if name != "attempts"})
@@ -61,11 +61,11 @@ def a_restarted_broadcast_consumer_continues_at_its_local_offsets(s: ScenarioCon
     producer = s.producer(topic)
     before = s.consumer(group, topic, "broadcast")
     producer.send_numbered(topic, 4, "before")
-    s.wait_for(4, before, stem="before")
+    s.wait_for(4, before, prefix="before")
     s.leave(before)
     missed = producer.send_numbered(topic, 4, "missed")
     after = s.consumer(group, topic, "broadcast")
-    s.wait_for(4, after, stem="missed")
+    s.wait_for(4, after, prefix="missed")
     s.note("missed", comparison(missed, [after.with_prefix("missed")]))
 
 

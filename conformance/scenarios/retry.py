@@ -29,14 +29,14 @@ LONG_NAME = 130
 """Length of a group name; topic names are limited to 127 bytes in a V1 record."""
 
 
-@scenario("ConsumeMessageConcurrentlyService.processConsumeResult", modes={"concurrent"}, passes=True)
+@scenario("ConsumeMessageConcurrentlyService.processConsumeResult", modes={"concurrent"}, time_passes=True)
 def a_message_failed_twice_is_delivered_a_third_time(s: ScenarioContext) -> None:
     """A message that a listener fails twice is delivered a third time, and then no more."""
     topic, group = s.topic(), s.group()
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", fail={"bad": 2})
     producer.send(topic, "bad", tag="t", keys=["k"])
-    s.wait_for(3, consumer, seconds=SECONDS, passing=5)
+    s.wait_for(3, consumer, seconds=SECONDS, jump_s=5)
     _note_calls(s, consumer)
     s.note("the same id", len({message["id"] for message in consumer.messages}) == 1)
 
@@ -51,7 +51,7 @@ def _note_calls(s: ScenarioContext, consumer: Consumer) -> None:
 @scenario(
     "AbstractSendMessageProcessor.consumerSendMsgBack",
     modes={"concurrent"},
-    passes=True,
+    time_passes=True,
     without={"cpp": "it does not limit delivery attempts"},
 )
 def a_message_that_fails_beyond_the_retry_limit_goes_to_the_dlq(s: ScenarioContext) -> None:
@@ -65,7 +65,7 @@ def a_message_that_fails_beyond_the_retry_limit_goes_to_the_dlq(s: ScenarioConte
     def buried() -> bool:
         return len(s.stored(dlq_topic(group))) == 1
 
-    s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=SECONDS, passing=5)
+    s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=SECONDS, jump_s=5)
     s.wait_until_idle(consumer)  # the driver may report the last call after its effect
     s.note("history", [[message["attempt"], message["ok"]] for message in consumer.messages])
 
@@ -85,7 +85,7 @@ def _note_failures(s: ScenarioContext, topic: str, group: str, *, ticks: bool = 
             s.idle(TICK_SECONDS)
         return bool(s.stored(dlq_topic(group)))
 
-    s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=2 * SECONDS, passing=5)
+    s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=2 * SECONDS, jump_s=5)
     s.wait_until_idle(consumer)  # the driver may report the last call after its effect
     s.note("attempts", [message["attempt"] for message in consumer.with_prefix("bad")])
     [dead] = s.stored(dlq_topic(group))
@@ -97,25 +97,25 @@ def _note_failures(s: ScenarioContext, topic: str, group: str, *, ticks: bool = 
     modes={"concurrent"},
     protocol="remoting",
     settings=SHORT_LEVELS,
-    passes=True,
+    time_passes=True,
     without={"cpp": "it does not limit delivery attempts"},
 )
 def a_message_goes_to_the_dlq_after_16_retries(s: ScenarioContext) -> None:
     """A message that always fails is delivered seventeen times with rising attempts, then is a dead letter."""
     topic, group = s.topic(), s.group()
     # A client that finds the topic at its start does not wait for its next route update.
-    s.world.topic(name=retry_topic(group), queues=1)
+    s.admin.topic(name=retry_topic(group), queues=1)
     _note_failures(s, topic, group)
 
 
-@scenario("CustomizedRetryPolicy.nextDelayDuration", modes={"concurrent"}, protocol="grpc", passes=True)
+@scenario("CustomizedRetryPolicy.nextDelayDuration", modes={"concurrent"}, protocol="grpc", time_passes=True)
 def a_message_goes_to_the_dlq_after_3_retries_with_a_customized_policy(s: ScenarioContext) -> None:
     """A message that always fails is delivered once more than its group retries, at the policy's intervals."""
     # More queues mean more polls: one of them starts soon, and finds the redelivered message.
     _note_failures(s, s.topic(queues=8), s.group(retryMaxTimes=FEW_RETRIES, groupRetryPolicy=OWN_POLICY))
 
 
-@scenario("ConsumerProcessor.popMessage", modes={"concurrent"}, protocol="grpc", passes=True)
+@scenario("ConsumerProcessor.popMessage", modes={"concurrent"}, protocol="grpc", time_passes=True)
 def a_message_goes_to_the_dlq_after_16_retries_with_a_customized_policy(s: ScenarioContext) -> None:
     """A message that a gRPC listener always fails is delivered seventeen times, then is a dead letter.
 
@@ -128,7 +128,7 @@ def a_message_goes_to_the_dlq_after_16_retries_with_a_customized_policy(s: Scena
     "MessageVersion.MESSAGE_VERSION_V2",
     modes={"concurrent"},
     settings=SHORT_LEVELS,
-    passes=True,
+    time_passes=True,
     without={
         "go-remoting": "it cannot decode messages of record version 2",
         "cpp": "it misreads messages of record version 2",
@@ -136,15 +136,15 @@ def a_message_goes_to_the_dlq_after_16_retries_with_a_customized_policy(s: Scena
 )
 def a_long_group_name_is_refused_or_its_failed_message_is_redelivered(s: ScenarioContext) -> None:
     """A failed message is redelivered even if its group's name makes the retry topic too long for a V1 record."""
-    topic, group = s.topic(), s.world.new("group").ljust(LONG_NAME, "x")
-    s.world.placeholders.put(group, "long group")
-    if made := s.world.request_group(group).code:
+    topic, group = s.topic(), s.admin.new("group").ljust(LONG_NAME, "x")
+    s.admin.placeholders.put(group, "long group")
+    if made := s.admin.request_group(group).code:
         s.note("refused", made)
         return
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", fail={"bad": 1})
     producer.send(topic, "bad", tag="t", keys=["k"])
-    s.wait_for(2, consumer, seconds=SECONDS, passing=5)
+    s.wait_for(2, consumer, seconds=SECONDS, jump_s=5)
     _note_calls(s, consumer)
 
 
@@ -163,7 +163,7 @@ def a_failed_popped_message_is_redelivered(s: ScenarioContext) -> None:
     "ExponentialRetryPolicy.nextDelayDuration",
     modes={"concurrent"},
     protocol="grpc",
-    passes=True,
+    time_passes=True,
     without={"node": "it makes a failed message visible again at once, whatever the retry policy"},
 )
 def a_message_goes_to_the_dlq_after_3_retries_with_an_exponential_policy(s: ScenarioContext) -> None:
@@ -175,7 +175,7 @@ def a_message_goes_to_the_dlq_after_3_retries_with_an_exponential_policy(s: Scen
     "AbstractSendMessageProcessor.consumerSendMsgBack",
     modes={"concurrent"},
     settings=SHORT_LEVELS,
-    passes=True,
+    time_passes=True,
     without={
         "cpp": "it does not limit delivery attempts",
         "go-remoting": "it passes a redelivered message to the listener of its original topic, which does not exist",
@@ -194,22 +194,22 @@ def a_dlq_message_failed_by_its_consumer_is_redelivered(s: ScenarioContext) -> N
     more = {} if s.grpc else {"max_reconsume": 0}
     first = s.consumer(group, topic, "concurrent", fail={"bad": 9}, **more)
     producer.send(topic, "bad", keys=["k"])
-    s.wait_until(lambda: len(s.stored(dead)) == 1, "a dead letter", consumers=[first], seconds=SECONDS, passing=5)
+    s.wait_until(lambda: len(s.stored(dead)) == 1, "a dead letter", consumers=[first], seconds=SECONDS, jump_s=5)
     s.wait_for(1, first)
     s.note("first", [[message["attempt"], message["ok"]] for message in first.messages])
     route = {"topic": dead}
     s.wait_until(
-        lambda: s.world.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, route, to=s.world.namesrv).code == 0,
+        lambda: s.admin.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, route, to=s.admin.namesrv).code == 0,
         "a known route",
     )
     if not s.grpc:
-        s.world.topic(name=retry_topic(other), queues=1)
+        s.admin.topic(name=retry_topic(other), queues=1)
     second = s.consumer(other, dead, "concurrent", fail={"bad": 3 if s.grpc else 2})
 
     def consumed() -> bool:
         return any(message["ok"] for message in second.messages)
 
-    s.wait_until(consumed, "a success", consumers=[second], seconds=SECONDS, passing=5)
+    s.wait_until(consumed, "a success", consumers=[second], seconds=SECONDS, jump_s=5)
     s.note("second", [[message["attempt"], message["ok"], message["keys"]] for message in second.messages])
 
 
@@ -218,7 +218,7 @@ def a_dlq_message_failed_by_its_consumer_is_redelivered(s: ScenarioContext) -> N
     modes={"concurrent"},
     protocol="remoting",
     settings=SHORT_LEVELS,
-    passes=True,
+    time_passes=True,
 )
 def a_failed_message_of_a_group_without_retry_queues_is_dropped(s: ScenarioContext) -> None:
     """A message that a listener fails in a group without retry queues is dropped; the next one arrives."""
@@ -232,12 +232,12 @@ def a_failed_message_of_a_group_without_retry_queues_is_dropped(s: ScenarioConte
     def kept() -> bool:
         return len(consumer.messages) > 2 or bool(s.stored(retry_topic(group)) or s.stored(dlq_topic(group)))
 
-    s.note("kept", s.becomes_true(kept, consumers=[consumer], seconds=GONE_SECONDS, passing=1))
+    s.note("kept", s.becomes_true(kept, consumers=[consumer], seconds=GONE_SECONDS, jump_s=1))
     s.until_committed(topic, group)
     s.note("received", sorted([text(message), message["ok"]] for message in consumer.messages))
 
 
-@scenario("ConsumerProcessor.popMessage", verbs={"simple", "receive"}, passes=True)
+@scenario("ConsumerProcessor.popMessage", verbs={"simple", "receive"}, time_passes=True)
 def an_unacknowledged_message_goes_to_the_dlq_after_the_retry_limit(s: ScenarioContext) -> None:
     """A message that is never acknowledged is delivered as often as its group allows, then is a dead letter."""
     topic, group = s.topic(), s.group(retryMaxTimes=1)
@@ -253,7 +253,7 @@ def an_unacknowledged_message_goes_to_the_dlq_after_the_retry_limit(s: ScenarioC
     s.note("dead letter", [dead.body, dead.properties["KEYS"]])
 
 
-@scenario("ConsumeMessagePopConcurrentlyService.checkNeedAckOrDelay", modes={"pop"}, passes=True)
+@scenario("ConsumeMessagePopConcurrentlyService.checkNeedAckOrDelay", modes={"pop"}, time_passes=True)
 def a_popped_message_that_fails_after_16_retries_is_not_redelivered(s: ScenarioContext) -> None:
     """A popped message that fails after its sixteenth retry is delayed if it is young, but never delivered again.
 
@@ -264,15 +264,15 @@ def a_popped_message_that_fails_after_16_retries_is_not_redelivered(s: ScenarioC
     consumer = s.consumer(group, topic, "pop", fail={"old": 99, "young": 99})
     for content, age_ms in (("old", 5 * HOUR_MS), ("young", 15_000)):
         born_ms = int(time.time() * 1000) - age_ms
-        s.world.store(topic, content, unique=False, bornTimestamp=born_ms, reconsumeTimes=RETRIES)
-    s.wait_for(1, consumer, stem="old")
-    s.wait_for(1, consumer, stem="young")
+        s.admin.store(topic, content, unique=False, bornTimestamp=born_ms, reconsumeTimes=RETRIES)
+    s.wait_for(1, consumer, prefix="old")
+    s.wait_for(1, consumer, prefix="young")
     watch = s.stopwatch()
     copies = pop_retry_topic(topic, group, v2=False)
-    s.wait_until(lambda: s.stored(copies), "a copy", consumers=[consumer], seconds=SECONDS, passing=5)
+    s.wait_until(lambda: s.stored(copies), "a copy", consumers=[consumer], seconds=SECONDS, jump_s=5)
     s.note("after", watch.between(25, 60))
     s.producer(topic).send(topic, "next")
-    s.wait_for(1, consumer, stem="next")
+    s.wait_for(1, consumer, prefix="next")
     s.wait_until_idle(consumer)
     s.note("given", sorted([text(message), message["attempt"], message["ok"]] for message in consumer.messages))
     s.note("copies", [[copy.body, copy.reconsume_times] for copy in s.stored(copies)])

@@ -41,7 +41,7 @@ def a_batch_arrives_as_separate_messages_except_with_cpp(s: ScenarioContext) -> 
     ]
     reply = producer.driver.call("send_batch", on=producer.name, messages=batch)
     producer.send(topic, "end")
-    s.wait_for(1, consumer, stem="end")
+    s.wait_for(1, consumer, prefix="end")
     s.wait_until_idle(consumer)
     received = [message for message in consumer.messages if message not in consumer.with_prefix("end")]
     s.note("received", comparison(batch, [received]))

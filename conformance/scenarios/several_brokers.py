@@ -37,16 +37,16 @@ LOOKER = "several-brokers-looker"
 
 def on_both(s: ScenarioContext) -> str:
     """Create a topic with one queue on each of two brokers."""
-    topic = s.world.new()
-    for broker in (s.world.broker, s.world.second_broker):
-        s.world.topic(name=topic, kind="NORMAL", queues=1, to=broker)
+    topic = s.admin.new()
+    for broker in (s.admin.broker, s.admin.second_broker):
+        s.admin.topic(name=topic, kind="NORMAL", queues=1, to=broker)
     s.wait_until(lambda: brokers_of(s, topic) == 2, "a route to both brokers")
     return topic
 
 
 def brokers_of(s: ScenarioContext, topic: str) -> int:
     """Return the number of broker names in the name server's route."""
-    route = s.world.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
+    route = s.admin.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.admin.namesrv)
     return len(route.json["brokerDatas"]) if route.code == 0 else 0
 
 
@@ -66,13 +66,13 @@ def sent_in_the_end(s: ScenarioContext, producer: Producer, topic: str, content:
 def _put(s: ScenarioContext, topic: str, content: str | bytes, to: RemotingClient | None = None) -> None:
     """Store a message without the SDK, on the first broker by default."""
     body = content.encode() if isinstance(content, str) else content
-    response = s.world.request(RequestCode.SEND_MESSAGE, s.world.send_fields(topic), body, to=to)
+    response = s.admin.request(RequestCode.SEND_MESSAGE, s.admin.send_fields(topic), body, to=to)
     s.require(response.code == 0, f"{content!r} was not stored: {response}")
 
 
 def _held(s: ScenarioContext, topic: str, broker: RemotingClient) -> set[str]:
     """Return the bodies of a topic's messages on a broker."""
-    response = s.world.request(RequestCode.PULL_MESSAGE, pull_fields(topic, LOOKER), to=broker)
+    response = s.admin.request(RequestCode.PULL_MESSAGE, pull_fields(topic, LOOKER), to=broker)
     return {message.body.decode() for message in response.messages} if response.code == 0 else set()
 
 
@@ -88,21 +88,21 @@ def _consumer(s: ScenarioContext, group: str, topic: str, *brokers: RemotingClie
 @scenario("MQFaultStrategy.selectOneMessageQueue", verbs={"send"}, capabilities=AWAY, settings=BOTH, alone=True)
 def sends_go_to_the_other_broker_while_one_is_stopped(s: ScenarioContext) -> None:
     """With one of two brokers stopped, all messages reach the other; after its return it gets its share again."""
-    world, topic = s.world, on_both(s)
+    admin, topic = s.admin, on_both(s)
     producer = s.producer(topic)
     for number in range(COUNT):
         producer.send(topic, f"before {number}")
-    brokers = (world.broker, world.second_broker)
+    brokers = (admin.broker, admin.second_broker)
     s.note("both have some", s.becomes_true(lambda: all(_held(s, topic, each) for each in brokers)))
-    with world.stopped():
+    with admin.stopped():
         sent = {f"away {number}" for number in range(COUNT)}
         for content in sorted(sent):
             sent_in_the_end(s, producer, topic, content)
-        s.note("at the other one", s.becomes_true(lambda: sent <= _held(s, topic, world.second_broker)))
+        s.note("at the other one", s.becomes_true(lambda: sent <= _held(s, topic, admin.second_broker)))
 
     def shared() -> bool:
         sent_in_the_end(s, producer, topic, "back")
-        return "back" in _held(s, topic, world.broker)
+        return "back" in _held(s, topic, admin.broker)
 
     s.note("it has its share again", s.becomes_true(shared, seconds=SECONDS))
 
@@ -115,20 +115,20 @@ def sends_avoid_a_broker_whose_write_permission_was_wiped(s: ScenarioContext) ->
     topic = on_both(s)
 
     def change(code: RequestCode) -> None:
-        response = s.world.request(code, {"brokerName": s.world.broker_name}, to=s.world.namesrv)
+        response = s.admin.request(code, {"brokerName": s.admin.broker_name}, to=s.admin.namesrv)
         s.require(response.code == 0, f"the permission was not changed: {response}")
 
     change(RequestCode.WIPE_WRITE_PERM_OF_BROKER)
     producer = s.producer(topic)
     for number in range(COUNT):
         producer.send(topic, f"m{number}")
-    s.note("at the other one", s.becomes_true(lambda: len(_held(s, topic, s.world.second_broker)) == COUNT))
+    s.note("at the other one", s.becomes_true(lambda: len(_held(s, topic, s.admin.second_broker)) == COUNT))
     change(RequestCode.ADD_WRITE_PERM_OF_BROKER)
     again = s.producer(topic, process=1)
 
     def shared() -> bool:
         again.send(topic, "again")
-        return bool(_held(s, topic, s.world.broker))
+        return bool(_held(s, topic, s.admin.broker))
 
     s.note("given back", s.becomes_true(shared, seconds=SECONDS))
 
@@ -146,13 +146,13 @@ def order_topic_config_limits_sends_to_its_queues_except_with_go(s: ScenarioCont
 
     Here these are the first two of four queues on one of two brokers.
     """
-    world, topic = s.world, s.world.new()
-    for broker in (world.broker, world.second_broker):
-        world.topic(name=topic, queues=4, to=broker)
+    admin, topic = s.admin, s.admin.new()
+    for broker in (admin.broker, admin.second_broker):
+        admin.topic(name=topic, queues=4, to=broker)
     order = {"namespace": "ORDER_TOPIC_CONFIG", "key": topic, "value": f"{THERE}:2"}
     for response in (
-        world.request(RequestCode.PUT_KV_CONFIG, order, to=world.namesrv),
-        world.request(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"orderMessageEnable=true", to=world.namesrv),
+        admin.request(RequestCode.PUT_KV_CONFIG, order, to=admin.namesrv),
+        admin.request(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"orderMessageEnable=true", to=admin.namesrv),
     ):
         s.require(response.code == 0, f"the name server was not told of the order: {response}")
     s.wait_until(lambda: brokers_of(s, topic) == 2, "a route to both brokers")
@@ -160,38 +160,38 @@ def order_topic_config_limits_sends_to_its_queues_except_with_go(s: ScenarioCont
 
     def ends(broker: RemotingClient) -> list[int]:
         asked = [{"topic": topic, "queueId": queue} for queue in range(4)]
-        return [int(world.request(RequestCode.GET_MAX_OFFSET, each, to=broker)["offset"]) for each in asked]
+        return [int(admin.request(RequestCode.GET_MAX_OFFSET, each, to=broker)["offset"]) for each in asked]
 
     def stored() -> bool:
-        return sum(ends(world.broker)) + sum(ends(world.second_broker)) == COUNT
+        return sum(ends(admin.broker)) + sum(ends(admin.second_broker)) == COUNT
 
     s.note("all stored", s.becomes_true(stored))
-    s.note("in queues here", [end > 0 for end in ends(world.broker)])
-    s.note("in queues there", [end > 0 for end in ends(world.second_broker)])
+    s.note("in queues here", [end > 0 for end in ends(admin.broker)])
+    s.note("in queues there", [end > 0 for end in ends(admin.second_broker)])
 
 
 @scenario("RebalanceImpl.rebalanceByTopic", modes={"concurrent"}, capabilities=AWAY, settings=BOTH, alone=True)
 def a_consumer_goes_on_when_a_broker_is_back(s: ScenarioContext) -> None:
     """A consumer receives messages of the other broker while one is stopped, and of both after its return."""
-    world, topic, group = s.world, on_both(s), s.group()
-    consumer = _consumer(s, group, topic, world.broker, world.second_broker)
-    how = {"seconds": SECONDS, "passing": s.poll_step}
+    admin, topic, group = s.admin, on_both(s), s.group()
+    consumer = _consumer(s, group, topic, admin.broker, admin.second_broker)
+    how = {"seconds": SECONDS, "jump_s": s.poll_step}
     _put(s, topic, "before, here")
-    _put(s, topic, "before, there", world.second_broker)
-    s.wait_for(2, consumer, stem="before", **how)
-    with world.stopped():
-        _put(s, topic, "meanwhile", world.second_broker)
-        s.wait_for(1, consumer, stem="meanwhile", **how)
+    _put(s, topic, "before, there", admin.second_broker)
+    s.wait_for(2, consumer, prefix="before", **how)
+    with admin.stopped():
+        _put(s, topic, "meanwhile", admin.second_broker)
+        s.wait_for(1, consumer, prefix="meanwhile", **how)
     _put(s, topic, "back")
-    s.wait_for(1, consumer, stem="back", **how)
+    s.wait_for(1, consumer, prefix="back", **how)
     s.note("given", sorted(set(consumer.bodies)))
 
 
 @scenario("AllocateMessageQueueAveragely.allocate", modes={"concurrent"}, capabilities=SEVERAL, settings=BOTH)
 def two_consumers_share_the_messages_of_both_brokers(s: ScenarioContext) -> None:
     """Two consumers of a group both receive messages; when one has left, the other receives those of both brokers."""
-    world, topic, group = s.world, on_both(s), s.group()
-    brokers = (world.broker, world.second_broker)
+    admin, topic, group = s.admin, on_both(s), s.group()
+    brokers = (admin.broker, admin.second_broker)
     first = _consumer(s, group, topic, *brokers)
     second = s.consumer(group, topic, "concurrent", process=1)
     sent: set[str] = set()
@@ -206,22 +206,22 @@ def two_consumers_share_the_messages_of_both_brokers(s: ScenarioContext) -> None
                 _put(s, topic, content, broker)
         return bool(first.bodies and second.bodies)
 
-    how = {"seconds": SECONDS, "passing": s.poll_step}
+    how = {"seconds": SECONDS, "jump_s": s.poll_step}
     s.wait_until(shared, "both are given some", consumers=[first, second], **how)
     s.wait_until(lambda: sent <= given(), "one of them is given each", consumers=[first, second], **how)
     left = second.post_close()
     s.wait_until(left.done, "the second one has left", consumers=[first], **how)
     for broker, name in zip(brokers, ("here", "there"), strict=True):
         _put(s, topic, f"alone, {name}", broker)
-    s.wait_for(2, first, stem="alone", **how)
+    s.wait_for(2, first, prefix="alone", **how)
     s.note("alone", sorted({text(message) for message in first.with_prefix("alone")}))
 
 
 def _until_copied(s: ScenarioContext, topic: str, count: int) -> None:
     """Wait until the slave knows a topic and has `count` messages of it."""
-    has_all = partial(_held, s, topic, s.world.second_broker)
+    has_all = partial(_held, s, topic, s.admin.second_broker)
     what = "the slave has the messages of its master"
-    s.wait_until(lambda: len(has_all()) == count, what, seconds=COPIED_SECONDS, passing=1.0)
+    s.wait_until(lambda: len(has_all()) == count, what, seconds=COPIED_SECONDS, jump_s=1.0)
 
 
 @scenario(
@@ -235,12 +235,12 @@ def _until_copied(s: ScenarioContext, topic: str, count: int) -> None:
 )
 def a_consumer_started_while_the_master_is_stopped_reads_from_the_slave(s: ScenarioContext) -> None:
     """A new group's consumer that starts while the master is stopped receives all messages from the slave."""
-    topic, group = s.world.topic(queues=1), s.group()
+    topic, group = s.admin.topic(queues=1), s.group()
     for content in ("first", "second"):
         _put(s, topic, content)
     _until_copied(s, topic, 2)
     s.process()  # the driver's start needs the master
-    with s.world.stopped():
+    with s.admin.stopped():
         consumer = s.consumer(group, topic, "concurrent")
         s.wait_for(2, consumer, seconds=SECONDS)
         s.note("given", sorted(set(consumer.bodies)))
@@ -257,7 +257,7 @@ def a_consumer_started_while_the_master_is_stopped_reads_from_the_slave(s: Scena
 )
 def a_consumer_goes_on_at_the_slave(s: ScenarioContext) -> None:
     """A consumer whose master stops receives the remaining messages from the slave."""
-    topic, group = s.world.topic(queues=1), s.group()
+    topic, group = s.admin.topic(queues=1), s.group()
     consumer = s.consumer(group, topic, "concurrent")
     _put(s, topic, "first")
     s.wait_for(1, consumer, seconds=SECONDS)
@@ -265,7 +265,7 @@ def a_consumer_goes_on_at_the_slave(s: ScenarioContext) -> None:
     for content in ("second", "third"):
         _put(s, topic, content)
     _until_copied(s, topic, 3)
-    with s.world.stopped():
+    with s.admin.stopped():
         consumer.driver.call("resume", on=consumer.name)
         s.wait_for(3, consumer, seconds=SECONDS)
         s.note("given", sorted(set(consumer.bodies)))
@@ -274,7 +274,7 @@ def a_consumer_goes_on_at_the_slave(s: ScenarioContext) -> None:
 @scenario("PullAPIWrapper.recalculatePullFromWhichNode", modes={"concurrent"}, protocol="remoting", settings=FAR_BEHIND)
 def a_lagging_group_is_redirected_to_the_slave(s: ScenarioContext) -> None:
     """A consumer far behind is redirected to the slave and pulls there; its offset is committed at the master."""
-    topic, group = s.world.topic(queues=1), s.group()
+    topic, group = s.admin.topic(queues=1), s.group()
     for number in range(COUNT):
         _put(s, topic, f"m{number}")
     _until_copied(s, topic, COUNT)
@@ -284,7 +284,7 @@ def a_lagging_group_is_redirected_to_the_slave(s: ScenarioContext) -> None:
     asked = {"consumerGroup": group, "topic": topic, "queueId": 0}
 
     def committed() -> bool:
-        response = s.world.request(RequestCode.QUERY_CONSUMER_OFFSET, asked)
+        response = s.admin.request(RequestCode.QUERY_CONSUMER_OFFSET, asked)
         return response.code == 0 and response["offset"] == str(COUNT)
 
     s.note("committed at the master", s.becomes_true(committed, seconds=SECONDS))
@@ -294,6 +294,6 @@ def a_lagging_group_is_redirected_to_the_slave(s: ScenarioContext) -> None:
 def _pulled_from_slave(s: ScenarioContext, topic: str, group: str) -> int:
     """Return the offset up to which a group has pulled from the slave."""
     asked = {"consumerGroup": group, "topic": topic}
-    response = s.world.request(RequestCode.GET_CONSUME_STATS, asked, to=s.world.second_broker)
+    response = s.admin.request(RequestCode.GET_CONSUME_STATS, asked, to=s.admin.second_broker)
     table = response.json["offsetTable"] if response.code == 0 else {}
     return max((each["pullOffset"] for each in table.values()), default=0)

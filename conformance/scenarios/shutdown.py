@@ -15,7 +15,7 @@ def _comes_and_goes(s: ScenarioContext, style: Style) -> None:
     s.wait_for(1, consumer)
 
     def known() -> object:
-        response = s.world.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group})
+        response = s.admin.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group})
         if response.code != 0:
             return response.code
         found = response.json

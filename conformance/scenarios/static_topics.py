@@ -26,31 +26,31 @@ CHANCE = "it treats a moved queue as a new one and starts at its end, at a varyi
 
 def _made(s: ScenarioContext, parts: Mapping[int, Sequence[Part]]) -> str:
     """Create a topic with logical queues, all on the first broker, and wait until the name server knows it."""
-    topic = static_topic(s.world, parts, queues=len(parts))
-    s.wait_until(lambda: _led(s, topic) == {s.world.broker_name}, f"the name server knows {topic}")
+    topic = static_topic(s.admin, parts, queues=len(parts))
+    s.wait_until(lambda: _led(s, topic) == {s.admin.broker_name}, f"the name server knows {topic}")
     return topic
 
 
 def _move(s: ScenarioContext, topic: str) -> None:
     """End logical queue 0 on the first broker and continue it on the other, which is updated first, as by mqadmin."""
-    world, here = s.world, s.world.broker_name
+    admin, here = s.admin, s.admin.broker_name
     parts = {0: [part(0, here, end=SENDS), part(0, THERE, MOVED_TO, gen=1)]}
-    for broker, connection in ((THERE, world.second_broker), (here, world.broker)):
-        response = make_static(world, topic, parts, queues=1, epoch=2, broker=broker, to=connection)
+    for broker, connection in ((THERE, admin.second_broker), (here, admin.broker)):
+        response = make_static(admin, topic, parts, queues=1, epoch=2, broker=broker, to=connection)
         s.require(response.code == 0, f"{topic} was not moved: {response}")
     s.wait_until(lambda: _led(s, topic) == {THERE}, f"the name server knows the new broker of {topic}")
 
 
 def _led(s: ScenarioContext, topic: str) -> set[str]:
     """Return the brokers on which the topic's logical queues end, as known to the name server."""
-    route = s.world.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.world.namesrv)
+    route = s.admin.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.admin.namesrv)
     mappings = route.json["topicQueueMappingByBroker"] if route.code == 0 else {}
     return {broker for broker, mapping in mappings.items() if mapping["currIdMap"]}
 
 
-def _sent(s: ScenarioContext, producer: Producer, topic: str, stem: str) -> list[Fields]:
+def _sent(s: ScenarioContext, producer: Producer, topic: str, prefix: str) -> list[Fields]:
     """Return the results of sends, each repeated until it is accepted."""
-    return [sent_in_the_end(s, producer, topic, f"{stem} {number}") for number in range(SENDS)]
+    return [sent_in_the_end(s, producer, topic, f"{prefix} {number}") for number in range(SENDS)]
 
 
 def _places(messages: Sequence[Fields]) -> list[tuple[object, object]]:
@@ -72,7 +72,7 @@ def _until_given(s: ScenarioContext, consumer: Consumer, count: int) -> None:
 @scenario("ClientMetadata.topicRouteData2EndpointsForStaticTopic")
 def a_static_topic_with_swapped_queue_ids_is_sent_to_and_consumed(s: ScenarioContext) -> None:
     """A topic whose queues 0 and 1 are the broker's queues 1 and 0 is sent to and consumed like any other."""
-    here = s.world.broker_name
+    here = s.admin.broker_name
     topic, group = _made(s, {0: [part(1, here)], 1: [part(0, here)]}), s.group()
     s.note("queues sent to", _queues(_sent(s, s.producer(topic), topic, "m")))
     consumer = s.consumer(group, topic)
@@ -89,7 +89,7 @@ def send_offsets_rise_after_a_static_topic_moves_to_another_broker(s: ScenarioCo
 
     SDKs without support for static topics treat each broker's queue as a queue of its own.
     """
-    topic, group = _made(s, {0: [part(0, s.world.broker_name)]}), s.group()
+    topic, group = _made(s, {0: [part(0, s.admin.broker_name)]}), s.group()
     s.note("places sent", _places(_sent(s, s.producer(topic), topic, "here")))
     _move(s, topic)
     s.note("places sent then", _places(_sent(s, s.producer(topic, process=1), topic, "there")))
@@ -110,7 +110,7 @@ def running_clients_follow_a_static_topic_to_another_broker(s: ScenarioContext) 
 
     An SDK without support for static topics may receive some messages again, because it sees a different queue.
     """
-    topic, group = _made(s, {0: [part(0, s.world.broker_name)]}), s.group()
+    topic, group = _made(s, {0: [part(0, s.admin.broker_name)]}), s.group()
     producer = s.producer(topic)
     _sent(s, producer, topic, "here")
     consumer = s.consumer(group, topic)

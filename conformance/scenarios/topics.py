@@ -24,7 +24,7 @@ def a_consumer_of_two_topics_receives_the_messages_of_both(s: ScenarioContext) -
 @scenario("ClientRequestProcessor.getRouteInfoByTopic", verbs={"send"})
 def a_send_creates_an_unknown_topic_over_remoting_and_fails_over_grpc(s: ScenarioContext) -> None:
     """A send to an unknown topic creates the topic with the remoting protocol, and fails with the proxy."""
-    topic = s.world.new()
+    topic = s.admin.new()
     try:
         # gRPC producers that declare their topics already fail at their start.
         producer = s.producer()
@@ -38,7 +38,7 @@ def a_send_creates_an_unknown_topic_over_remoting_and_fails_over_grpc(s: Scenari
 @scenario("RouteActivity.queryRoute", verbs={"send"}, protocol="grpc")
 def a_grpc_producer_for_an_unknown_topic_fails(s: ScenarioContext) -> None:
     """A gRPC producer for a topic that does not exist fails at its start or at its first send."""
-    topic = s.world.new()
+    topic = s.admin.new()
 
     def start_and_send() -> None:
         s.producer(topic, at_once=True).send(topic, "hello")

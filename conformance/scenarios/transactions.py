@@ -32,7 +32,7 @@ def only_committed_transactional_messages_arrive(s: ScenarioContext) -> None:
     consumer = s.consumer(group, topic)
     producer.send(topic, "rolled back", verb="send_tx", outcome="ROLLBACK")
     reply = producer.send(topic, "committed", verb="send_tx", outcome="COMMIT")
-    [message] = s.wait_for(1, consumer, stem="committed")
+    [message] = s.wait_for(1, consumer, prefix="committed")
     s.note("received", consumer.bodies)
     s.note("id as sent", message["id"] == reply["id"])
     s.note("transaction told", bool(reply.get("transaction")))
@@ -44,22 +44,22 @@ def _checked(s: ScenarioContext, response: str) -> None:
     producer = s.producer(topic, check=response)
     consumer = s.consumer(group, topic)
     producer.send(topic, "unknown", verb="send_tx", outcome="UNKNOWN")
-    s.wait_until(producer.checks, "a check", seconds=CHECK_SECONDS, passing=10)
+    s.wait_until(producer.checks, "a check", seconds=CHECK_SECONDS, jump_s=10)
     if response == "COMMIT":
-        s.wait_for(1, consumer, stem="unknown")
+        s.wait_for(1, consumer, prefix="unknown")
     producer.send(topic, "committed", verb="send_tx", outcome="COMMIT")
-    s.wait_for(1, consumer, stem="committed")
+    s.wait_for(1, consumer, prefix="committed")
     s.note("checks", [[check["answer"], text(check["msg"])] for check in producer.checks()])
     s.note("received", sorted(consumer.bodies))
 
 
-@scenario("TransactionalMessageServiceImpl.check", verbs={"send_tx"}, passes=True)
+@scenario("TransactionalMessageServiceImpl.check", verbs={"send_tx"}, time_passes=True)
 def a_half_message_committed_in_a_check_arrives(s: ScenarioContext) -> None:
     """A producer receives a check of a transaction that it left open; its message arrives after a commit."""
     _checked(s, "COMMIT")
 
 
-@scenario("TransactionalMessageServiceImpl.check", verbs={"send_tx"}, passes=True)
+@scenario("TransactionalMessageServiceImpl.check", verbs={"send_tx"}, time_passes=True)
 def a_half_message_rolled_back_in_a_check_never_arrives(s: ScenarioContext) -> None:
     """A producer receives a check of a transaction that it left open; its message never arrives after a rollback."""
     _checked(s, "ROLLBACK")
@@ -81,7 +81,7 @@ def _left_open(s: ScenarioContext, check: object) -> tuple[Producer, Consumer, s
     return producer, consumer, topic
 
 
-@scenario("TransactionalMessageServiceImpl.needDiscard", verbs={"send_tx"}, settings=SHORT, passes=True)
+@scenario("TransactionalMessageServiceImpl.needDiscard", verbs={"send_tx"}, settings=SHORT, time_passes=True)
 def a_half_message_is_discarded_after_15_checks(s: ScenarioContext) -> None:
     """A transaction left open at each of fifteen checks is discarded, and its message never arrives."""
     producer, consumer, topic = _left_open(s, "UNKNOWN")
@@ -90,24 +90,24 @@ def a_half_message_is_discarded_after_15_checks(s: ScenarioContext) -> None:
         found = s.stored(TRANS_CHECK_MAX_TIME_TOPIC)
         return [each.body.decode() for each in found if each.properties["REAL_TOPIC"] == topic]
 
-    s.wait_until(discarded, "discarded", consumers=[consumer], seconds=CHECK_SECONDS, passing=1)
+    s.wait_until(discarded, "discarded", consumers=[consumer], seconds=CHECK_SECONDS, jump_s=1)
     s.note("checks", [[check["answer"], text(check["msg"])] for check in producer.checks()])
     s.note("discarded", discarded())
     producer.send(topic, "last", verb="send_tx", outcome="COMMIT")
-    s.wait_for(1, consumer, stem="last")
+    s.wait_for(1, consumer, prefix="last")
     s.note("received", consumer.bodies)
 
 
-@scenario("TransactionalMessageServiceImpl.needDiscard", verbs={"send_tx"}, settings=SHORT, passes=True)
+@scenario("TransactionalMessageServiceImpl.needDiscard", verbs={"send_tx"}, settings=SHORT, time_passes=True)
 def a_half_message_committed_in_the_15th_check_arrives(s: ScenarioContext) -> None:
     """A transaction left open at fourteen checks and committed at the fifteenth delivers its message."""
     producer, consumer, _ = _left_open(s, [*["UNKNOWN"] * (CHECKS - 1), "COMMIT"])
-    s.wait_for(1, consumer, stem="open", seconds=CHECK_SECONDS, passing=1)
+    s.wait_for(1, consumer, prefix="open", seconds=CHECK_SECONDS, jump_s=1)
     s.note("checks", [check["answer"] for check in producer.checks()])
     s.note("received", consumer.bodies)
 
 
-@scenario("ProducerManager.getAvailableChannel", verbs={"send_tx"}, passes=True)
+@scenario("ProducerManager.getAvailableChannel", verbs={"send_tx"}, time_passes=True)
 def a_half_message_is_committed_by_another_producer_of_its_group(s: ScenarioContext) -> None:
     """A transaction whose producer has left is committed by another producer of its group that receives the check."""
     topic, group = s.topic(kind="TRANSACTION"), s.group()
@@ -117,13 +117,13 @@ def a_half_message_is_committed_by_another_producer_of_its_group(s: ScenarioCont
     gone.close()
     other = s.producer(topic, group=gone.group, check="COMMIT")
     _until_asked(s, other, topic)
-    s.wait_for(1, consumer, stem="open", seconds=CHECK_SECONDS, passing=10)
+    s.wait_for(1, consumer, prefix="open", seconds=CHECK_SECONDS, jump_s=10)
     s.note("asked of the first", len(gone.checks()))
     s.note("asked of the other", [[check["answer"], text(check["msg"])] for check in other.checks()])
     s.note("received", sorted(consumer.bodies))
 
 
-@scenario("ProducerManager.getAvailableChannel", verbs={"send_tx"}, settings=SHORT, passes=True)
+@scenario("ProducerManager.getAvailableChannel", verbs={"send_tx"}, settings=SHORT, time_passes=True)
 def a_half_message_is_checked_once_a_producer_of_its_group_returns(s: ScenarioContext) -> None:
     """A transaction whose producer is away during several scans is committed when the producer is back."""
     topic, group = s.topic(kind="TRANSACTION"), s.group()
@@ -131,11 +131,11 @@ def a_half_message_is_checked_once_a_producer_of_its_group_returns(s: ScenarioCo
     consumer = s.consumer(group, topic)
     before.send(topic, "open", verb="send_tx", outcome="UNKNOWN")
     before.close()
-    s.world.wait(GONE_SECONDS)
+    s.admin.wait(GONE_SECONDS)
     after = s.producer(topic, group=before.group, check="COMMIT")
     _until_asked(s, after, topic)
     # No clock jump: a second that passes while the producer answers would cause a second check.
-    s.wait_for(1, consumer, stem="open", seconds=CHECK_SECONDS)
+    s.wait_for(1, consumer, prefix="open", seconds=CHECK_SECONDS)
     s.note("asked before", len(before.checks()))
     s.note("asked after", [[check["answer"], text(check["msg"])] for check in after.checks()])
     s.note("received", sorted(consumer.bodies))

@@ -15,21 +15,21 @@ COLOUR = "grün ☕"
 
 
 def send_bulk(
-    producer: Producer, topic: str, style: Style = "concurrent", *, stem: str = "", verb: str = "send"
+    producer: Producer, topic: str, style: Style = "concurrent", *, prefix: str = "", verb: str = "send"
 ) -> list[Fields]:
     """Send COUNT messages in a row without waiting for replies; returns them in the form that `comparison` expects.
 
-    Bodies begin with `stem` and a number, and contain every byte value if the SDK supports binary bodies. Each message
-    has its own keys and properties, one of two tags, and one of MESSAGE_GROUPS groups if the `style` is orderly. Raises
-    DriverError.
+    Bodies begin with `prefix` and a number, and contain every byte value if the SDK supports binary bodies. Each
+    message has its own keys and properties, one of two tags, and one of MESSAGE_GROUPS groups if the `style` is
+    orderly. Raises DriverError.
     """
     tail = bytes(range(256)) if producer.driver.hello.get("binary", True) else COLOUR.encode()
     sent: list[Fields] = [
         {
             "topic": topic,
-            "body": f"{stem}{number}-".encode() + tail,
+            "body": f"{prefix}{number}-".encode() + tail,
             "tag": "even" if number % 2 == 0 else "odd",
-            "keys": [f"{stem}key-{number}", "all"],
+            "keys": [f"{prefix}key-{number}", "all"],
             "props": {"n": str(number), "colour": COLOUR},
             "group": f"group-{number % MESSAGE_GROUPS}" if style == "orderly" else None,
         }

@@ -140,25 +140,25 @@ class ScenarioContext:
         self.sdk = drivers.sdk
         self._drivers = drivers
         self._queues: dict[str, int] = {}
-        self.world = CaseContext(deployment, token)
-        """The deployment as seen through the remoting protocol, for administration and lookups."""
+        self.admin = CaseContext(deployment, token)
+        """The context of an administrator: the deployment through the remoting protocol, also for lookups."""
         self.hello = drivers.process().hello
 
     def close(self) -> None:
         """Close the connections; `DriverProcesses` owns the processes."""
-        self.world.close()
+        self.admin.close()
 
     # --- notes
 
     def note(self, label: str, value: Any) -> Any:
         """Note an observation and return it."""
-        self.world.note(label, value)
+        self.admin.note(label, value)
         return value
 
     @property
     def notes(self) -> list[tuple[str, Any]]:
         """The observations so far."""
-        return self.world.notes
+        return self.admin.notes
 
     def refusal(self, label: str, action: Callable[[], object], *, text: bool = True) -> bool:
         """Note the error with which the SDK rejects an action (class, code, text), or `not refused`.
@@ -214,11 +214,11 @@ class ScenarioContext:
     def _warm_up(self, driver: Driver) -> None:
         """Make the SDK load its classes: on a busy machine that takes longer than a client's startup timeout."""
         # Without attributes: after the first topic that has some, a slave of 5.3.3 stops copying topics.
-        topic = self._made_topic(self.world.new("warm-up"), None)
+        topic = self._made_topic(self.admin.new("warm-up"), None)
         for _ in range(_WARM_UPS_MAX):
             name = self._drivers.name(driver, "p")
             with suppress(DriverError):
-                driver.call("producer", as_=name, topics=[topic], group=self.world.new("warm-up group"))
+                driver.call("producer", as_=name, topics=[topic], group=self.admin.new("warm-up group"))
                 driver.call("send", on=name, topic=topic, body=b"hello")
                 return
 
@@ -237,7 +237,7 @@ class ScenarioContext:
         """Create a producer, of a new group unless one is named. Further `fields` are those of the verb."""
         driver = self.process(process)
         name = self._drivers.name(driver, "p")
-        group = group or self.world.new("producer group")
+        group = group or self.admin.new("producer group")
         driver.call("producer", as_=name, topics=list(topics), group=group, **fields)
         return Producer(driver, name, group)
 
@@ -286,7 +286,7 @@ class ScenarioContext:
                     self.wait_until(filled, f"the first message of {topic}")
 
     def _is_filled(self, topic: str, queue: int) -> bool:
-        return self.world.request(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"] != "0"
+        return self.admin.request(RequestCode.GET_MAX_OFFSET, {"topic": topic, "queueId": queue})["offset"] != "0"
 
     def _wait_until_receiving(self, consumer: Consumer, topics: Iterable[str], process: int) -> None:
         """Send to each queue until a message arrives.
@@ -312,7 +312,7 @@ class ScenarioContext:
         asked = {"producerGroup": topic if self.grpc else producer.group}
 
         def known() -> bool:
-            return self.world.request(RequestCode.GET_PRODUCER_CONNECTION_LIST, asked).code == 0
+            return self.admin.request(RequestCode.GET_PRODUCER_CONNECTION_LIST, asked).code == 0
 
         self.wait_until(known, f"the broker knows {producer.name}")
 
@@ -320,21 +320,21 @@ class ScenarioContext:
         """Give the proxy time to receive a consumer's settings, which not every SDK awaits before it receives."""
         end = time.monotonic() + _KNOWN_SECONDS
         asked = {"consumerGroup": group}
-        while self.world.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, asked).code != 0 and time.monotonic() < end:
+        while self.admin.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, asked).code != 0 and time.monotonic() < end:
             time.sleep(_POLL_SECONDS)
 
     # --- topics and groups
 
     def topic(self, *, kind: str = "NORMAL", queues: int = 1) -> str:
         """Create a topic that the name server knows. One queue keeps the order and makes offsets equal in each run."""
-        return self._made_topic(self.world.new(), kind, queues)
+        return self._made_topic(self.admin.new(), kind, queues)
 
     def _made_topic(self, name: str, kind: str | None, queues: int = 1) -> str:
-        self.world.topic(name=name, kind=kind, queues=queues)
+        self.admin.topic(name=name, kind=kind, queues=queues)
         self._queues[name] = queues
         end = time.monotonic() + ROUTE_SECONDS
-        while self.world.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": name}, to=self.world.namesrv).code != 0:
-            self.world.require(time.monotonic() < end, f"the name server does not know {name}")
+        while self.admin.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": name}, to=self.admin.namesrv).code != 0:
+            self.admin.require(time.monotonic() < end, f"the name server does not know {name}")
             time.sleep(_POLL_SECONDS)
         return name
 
@@ -342,7 +342,7 @@ class ScenarioContext:
         """Create a consumer group; `orderly`: gRPC consumers receive its messages in order."""
         if orderly and self.grpc:
             config["consumeMessageOrderly"] = True
-        return self.world.group(name=None, **config)
+        return self.admin.group(name=None, **config)
 
     def pair(self, style: Style, *, queues: int = 1) -> tuple[str, str]:
         """Create a topic and a group for consumers of a style."""
@@ -350,13 +350,13 @@ class ScenarioContext:
         group = self.group(orderly=style == "orderly")
         if style == "pop":
             mode = {"topic": topic, "consumerGroup": group, "mode": "POP", "popShareQueueNum": 8}
-            response = self.world.request(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(mode))
-            self.world.require(response.code == 0, f"the request mode of {group} was not set: {response}")
+            response = self.admin.request(RequestCode.SET_MESSAGE_REQUEST_MODE, None, dumps(mode))
+            self.admin.require(response.code == 0, f"the request mode of {group} was not set: {response}")
         return topic, group
 
     def stored(self, topic: str) -> list[ReceivedMessage]:
         """The messages of queue 0 of a topic, at most 32; empty if the topic does not exist."""
-        return self.world.messages_of(topic, self.world.group(name="stage"))
+        return self.admin.messages_of(topic, self.admin.group(name="stage"))
 
     # --- time
 
@@ -367,11 +367,11 @@ class ScenarioContext:
         *,
         consumers: Sequence[Consumer] = (),
         seconds: float = PATIENCE_SECONDS,
-        passing: float = 0.0,
+        jump_s: float = 0.0,
     ) -> None:
         """Wait until `look` returns true; arguments as for `becomes_true`. Raises Contradiction after `seconds`."""
-        came = self.becomes_true(look, consumers=consumers, seconds=seconds, passing=passing)
-        self.world.require(came, f"not within {seconds:g} s: {what}; {_state(consumers)}")
+        came = self.becomes_true(look, consumers=consumers, seconds=seconds, jump_s=jump_s)
+        self.admin.require(came, f"not within {seconds:g} s: {what}; {_state(consumers)}")
 
     def becomes_true(
         self,
@@ -379,11 +379,11 @@ class ScenarioContext:
         *,
         consumers: Sequence[Consumer] = (),
         seconds: float = PATIENCE_SECONDS,
-        passing: float = 0.0,
+        jump_s: float = 0.0,
     ) -> bool:
         """True if `look` becomes true within `seconds`, while the consumers keep consuming.
 
-        `passing`: seconds of the deployment's time that may pass between two responses of a client. If the clock can
+        `jump_s`: seconds of the deployment's time that may pass between two responses of a client. If the clock can
         jump, it jumps in steps of this size.
         """
         end = time.monotonic() + seconds
@@ -396,18 +396,18 @@ class ScenarioContext:
             now = time.monotonic()
             if now >= end:
                 return False
-            if passing and self.deployment.has_virtual_time and now > jump:
-                self.deployment.advance_ms(round(passing * 1000))
+            if jump_s and self.deployment.has_virtual_time and now > jump:
+                self.deployment.advance_ms(round(jump_s * 1000))
                 jump = time.monotonic() + _STEP_SECONDS
             time.sleep(_POLL_SECONDS)
 
-    def wait_for(self, count: int, *consumers: Consumer, stem: str = "", **how: Any) -> list[Fields]:
-        """Wait until the consumers together have `count` messages whose body begins with `stem`; returns these."""
+    def wait_for(self, count: int, *consumers: Consumer, prefix: str = "", **how: Any) -> list[Fields]:
+        """Wait until the consumers together have `count` messages whose body begins with `prefix`; returns these."""
 
         def found() -> list[Fields]:
-            return [message for consumer in consumers for message in consumer.with_prefix(stem)]
+            return [message for consumer in consumers for message in consumer.with_prefix(prefix)]
 
-        what = f"{count} messages {stem}"
+        what = f"{count} messages {prefix}"
         self.wait_until(lambda: len(found()) >= count, what, consumers=consumers, **how)
         return found()
 
@@ -425,10 +425,10 @@ class ScenarioContext:
 
         self.wait_until(quiet, "a quiet second", consumers=consumers)
 
-    def finish(self, future: Future[Fields], *, passing: float | None = None, seconds: float = CLOSE_SECONDS) -> Fields:
-        """Wait for the reply of a posted command; `passing` as in `wait_until`, `poll_step` by default."""
-        step = self.poll_step if passing is None else passing
-        self.wait_until(future.done, "a reply", seconds=seconds, passing=step)
+    def finish(self, future: Future[Fields], *, jump_s: float | None = None, seconds: float = CLOSE_SECONDS) -> Fields:
+        """Wait for the reply of a posted command; `jump_s` as in `wait_until`, `poll_step` by default."""
+        step = self.poll_step if jump_s is None else jump_s
+        self.wait_until(future.done, "a reply", seconds=seconds, jump_s=step)
         reply = future.result()
         if not reply.get("ok"):
             raise DriverError(self.sdk, "a posted command", reply)
@@ -444,18 +444,18 @@ class ScenarioContext:
             return
         for queue in range(self._queues[topic]):
             asked = {"topic": topic, "queueId": queue, "consumerGroup": group}
-            end = int(self.world.request(RequestCode.GET_MAX_OFFSET, asked)["offset"])
+            end = int(self.admin.request(RequestCode.GET_MAX_OFFSET, asked)["offset"])
             reached = partial(self._has_committed, asked, end)
             self.wait_until(reached, f"{group} commits {end} in queue {queue} of {topic}")
 
     def _has_committed(self, asked: Mapping[str, object], end: int) -> bool:
-        response = self.world.request(RequestCode.QUERY_CONSUMER_OFFSET, asked)
+        response = self.admin.request(RequestCode.QUERY_CONSUMER_OFFSET, asked)
         return end == 0 or (response.code == 0 and int(response["offset"]) >= end)
 
     def leave(self, *consumers: Consumer) -> None:
         """Make consumers leave their group with the SDK's own shutdown, after a receive in flight is handled."""
         for consumer in consumers:
-            self.wait_until(consumer.is_answered, "the end of its receive in flight", passing=self.poll_step)
+            self.wait_until(consumer.is_answered, "the end of its receive in flight", jump_s=self.poll_step)
             consumer.finish_receive()
         for closing in [consumer.post_close() for consumer in consumers]:
             self.finish(closing)
@@ -469,11 +469,11 @@ class ScenarioContext:
 
     def stopwatch(self) -> Stopwatch:
         """Measure the deployment's time from now on."""
-        return self.world.stopwatch()
+        return self.admin.stopwatch()
 
     def require(self, truth: object, problem: str) -> None:
         """Give up the scenario if a precondition does not hold."""
-        self.world.require(truth, problem)
+        self.admin.require(truth, problem)
 
 
 @contextmanager

@@ -39,11 +39,11 @@ class Producer:
         """Send one message and return the reply. Raises DriverError if the SDK rejects it."""
         return self.driver.call(verb, on=self.name, topic=topic, body=_bytes(content), **fields)
 
-    def send_numbered(self, topic: str, count: int, stem: str = "m", **fields: Any) -> list[Fields]:
+    def send_numbered(self, topic: str, count: int, prefix: str = "m", **fields: Any) -> list[Fields]:
         """Send `stem0`, `stem1`, ...; returns the sent messages, each with the `id` that the SDK reports."""
         sent = []
         for number in range(count):
-            content = f"{stem}{number}"
+            content = f"{prefix}{number}"
             reply = self.send(topic, content, **fields)
             sent.append({"topic": topic, "body": content.encode(), "id": reply.get("id"), **fields})
         return sent
@@ -88,9 +88,9 @@ class Consumer:
         """The bodies of the received messages as text, in order of receipt."""
         return [text(message) for message in self.messages]
 
-    def with_prefix(self, stem: str) -> list[Fields]:
-        """The messages whose body begins with `stem`."""
-        return [message for message in self.messages if body(message).startswith(stem.encode())]
+    def with_prefix(self, prefix: str) -> list[Fields]:
+        """The messages whose body begins with `prefix`."""
+        return [message for message in self.messages if body(message).startswith(prefix.encode())]
 
     def collect(self) -> None:
         """Collect new messages, and keep one receive or poll in flight if the style needs one."""

@@ -30,7 +30,7 @@ QUICK = {
 SECONDS = 30.0
 
 
-class World:
+class RunningDrivers:
     """One emulator, and one process of each driver that a test uses; tests use distinct names."""
 
     def __init__(self, emulator: Emulator, processes: contextlib.ExitStack) -> None:
@@ -46,9 +46,9 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world() -> Iterator[World]:
+def running() -> Iterator[RunningDrivers]:
     with Emulator(config=QUICK) as emulator, contextlib.ExitStack() as processes:
-        yield World(emulator, processes)
+        yield RunningDrivers(emulator, processes)
 
 
 def _everything(topic: str) -> Fields:
@@ -67,12 +67,12 @@ def _about(text: bytes) -> Callable[[Fields], bool]:
 
 
 @pytest.mark.parametrize("sdk", PUSH)
-def test_a_listener_returns_the_outcomes_of_its_script(world: World, sdk: str) -> None:
+def test_a_listener_returns_the_outcomes_of_its_script(running: RunningDrivers, sdk: str) -> None:
     """A listener executes its script: the first attempt of each listed body has that outcome, the next one succeeds."""
-    driver = world.driver(sdk)
+    driver = running.driver(sdk)
     topic = group = f"script-{sdk.replace('.', '-')}"
-    world.emulator.topic(topic, queues=1)
-    world.emulator.group(group)
+    running.emulator.topic(topic, queues=1)
+    running.emulator.group(group)
     script: Fields = {name: {f"{name}-me": 1} for name in ("fail", "throw", "suspend") if name in driver.outcomes}
     wanted = {b"plain": ["success"], **{f"{name}-me".encode(): [name, "success"] for name in script}}
     # An orderly consumer of a remoting SDK retries locally; other consumers wait for their SDK's next rebalance.
@@ -102,9 +102,9 @@ def test_a_listener_returns_the_outcomes_of_its_script(world: World, sdk: str) -
 
 
 @pytest.mark.parametrize("sdk", PUSH)
-def test_a_script_with_an_outcome_that_the_consumer_lacks_is_refused(world: World, sdk: str) -> None:
+def test_a_script_with_an_outcome_that_the_consumer_lacks_is_refused(running: RunningDrivers, sdk: str) -> None:
     """A script with an outcome that the kind of consumer lacks is rejected, and no consumer is created."""
-    driver = world.driver(sdk)
+    driver = running.driver(sdk)
     lacking = {"throw", "suspend"} - driver.outcomes or {"suspend"}  # only orderly consumers have it
     for name in lacking:
         refused: Fields = {"sub": _everything("t"), "mode": "concurrent", name: {"x": 1}}
@@ -114,9 +114,9 @@ def test_a_script_with_an_outcome_that_the_consumer_lacks_is_refused(world: Worl
 
 
 @pytest.mark.parametrize("sdk", TRANSACTIONAL)
-def test_transaction_checks_are_answered_by_body_and_number(world: World, sdk: str) -> None:
+def test_transaction_checks_are_answered_by_body_and_number(running: RunningDrivers, sdk: str) -> None:
     """A list answers the n-th transaction check with its n-th item, a map by the body; every check is reported."""
-    driver, emulator = world.driver(sdk), world.emulator
+    driver, emulator = running.driver(sdk), running.emulator
     topic = f"checks-{sdk.replace('.', '-')}"
     emulator.topic(topic, type="TRANSACTION", queues=1)
     check = {"later": ["UNKNOWN", "COMMIT"], "*": "ROLLBACK"}
@@ -173,11 +173,11 @@ def _until_it_waits(emulator: Emulator, topic: str, queue: int, offset: int) -> 
 
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
-def test_a_lite_pull_consumer_assigns_pauses_resumes_and_seeks(world: World, sdk: str) -> None:
+def test_a_lite_pull_consumer_assigns_pauses_resumes_and_seeks(running: RunningDrivers, sdk: str) -> None:
     """A lite pull consumer can assign, pause and resume queues, and seek and query by offset, end and time."""
-    driver = world.driver(sdk)
+    driver = running.driver(sdk)
     topic = group = f"lite-{sdk.replace('.', '-')}"
-    world.emulator.topic(topic, queues=2)
+    running.emulator.topic(topic, queues=2)
     driver.call("producer", as_="lite-p", topics=[topic], group=f"{group}-p")
     for number in range(6):
         driver.call("send", on="lite-p", topic=topic, body=f"{number}".encode(), queue=number % 2)
@@ -191,7 +191,7 @@ def test_a_lite_pull_consumer_assigns_pauses_resumes_and_seeks(world: World, sdk
     assert _bodies(driver, 3) == [b"1", b"3", b"5"]
     driver.call("seek", on="lite", topic=topic, queue=1, offset=2)
     assert _bodies(driver, 1) == [b"5"]
-    _until_it_waits(world.emulator, topic, 1, 3)
+    _until_it_waits(running.emulator, topic, 1, 3)
 
     driver.call("pause", on="lite", topic=topic, queue=1)
     # The pull that is already held returns the first of them; no further pull follows.
@@ -202,7 +202,7 @@ def test_a_lite_pull_consumer_assigns_pauses_resumes_and_seeks(world: World, sdk
     driver.call("resume", on="lite", topic=topic)
     assert early + _bodies(driver, 2 - len(early)) == [b"6", b"7"]
 
-    stored = [message.stored_at_ms for message in world.emulator.messages(topic) if message.queue_id == 1]
+    stored = [message.stored_at_ms for message in running.emulator.messages(topic) if message.queue_id == 1]
     offsets = driver.call("offsets", on="lite", topic=topic, queue=1, at=stored[-1] + 1)
     assert (offsets["min"], offsets["max"], offsets["at"]) == (0, 5, 5)
     assert offsets["earliest"] == stored[0]
@@ -211,13 +211,13 @@ def test_a_lite_pull_consumer_assigns_pauses_resumes_and_seeks(world: World, sdk
 
 
 @pytest.mark.parametrize("sdk", JAVA_REMOTING)
-def test_the_java_admin_creates_a_topic_and_finds_a_message(world: World, sdk: str) -> None:
+def test_the_java_admin_creates_a_topic_and_finds_a_message(running: RunningDrivers, sdk: str) -> None:
     """The admin of the Java SDK creates a topic, shows its queues, and finds a message by offset id, id and key."""
-    driver = world.driver(sdk)
+    driver = running.driver(sdk)
     topic = f"admin-{sdk.replace('.', '-')}"
     driver.call("admin", as_="admin")
     driver.call("create_topic", on="admin", topic=topic, queues=2)
-    assert world.emulator.topics[topic].queues == 2
+    assert running.emulator.topics[topic].queues == 2
     assert driver.call("route", on="admin", topic=topic)["queues"] == [_queue(topic, 0), _queue(topic, 1)]
     driver.call("producer", as_="admin-p", topics=[topic], group=f"{topic}-p")
     sent = driver.call("send", on="admin-p", topic=topic, body=b"found", keys=["k1"])
@@ -230,9 +230,9 @@ def test_the_java_admin_creates_a_topic_and_finds_a_message(world: World, sdk: s
     driver.call("close", on="admin")
 
 
-def test_the_go_admin_creates_lists_and_deletes_a_topic(world: World) -> None:
+def test_the_go_admin_creates_lists_and_deletes_a_topic(running: RunningDrivers) -> None:
     """The admin of the Go SDK creates, lists, shows and deletes a topic, and lists groups."""
-    driver, emulator = world.driver("go-remoting"), world.emulator
+    driver, emulator = running.driver("go-remoting"), running.emulator
     emulator.group("admin-go-group")
     driver.call("admin", as_="admin")
     with pytest.raises(DriverError, match="broker"):
@@ -248,10 +248,10 @@ def test_the_go_admin_creates_lists_and_deletes_a_topic(world: World) -> None:
 
 
 @pytest.mark.parametrize("sdk", [*JAVA_REMOTING, "go-remoting"])
-def test_a_paused_push_consumer_pulls_nothing_until_it_is_resumed(world: World, sdk: str) -> None:
-    driver = world.driver(sdk)
+def test_a_paused_push_consumer_pulls_nothing_until_it_is_resumed(running: RunningDrivers, sdk: str) -> None:
+    driver = running.driver(sdk)
     topic = group = f"pause-{sdk.replace('.', '-')}"
-    world.emulator.topic(topic, queues=1)
+    running.emulator.topic(topic, queues=1)
     driver.call("producer", as_="pause-p", topics=[topic], group=f"{group}-p")
     driver.call("push", as_="pause-c", group=group, sub=_everything(topic), mode="concurrent", from_="first")
     driver.call("send", on="pause-p", topic=topic, body=b"before the pause")

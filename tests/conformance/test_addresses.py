@@ -161,7 +161,7 @@ def test_with_a_control_port_a_scenario_restarts_the_shared_broker(served: Emula
         """A broker keeps stored messages."""
         topic = s.topic()
         s.producer(topic).send(topic)
-        s.world.restart()
+        s.admin.restart()
         s.note("kept", len(s.stored(topic)))
 
     @scenario("BrokerConfig", settings={"brokerPermission": "4"})

@@ -38,10 +38,10 @@ def test_every_grpc_call_of_a_target_with_credentials_is_signed() -> None:
     with Emulator(profile="faithful") as emulator:
         for credentials in (None, Credentials("key", "secret")):
             deployment = AddressDeployment(Access(emulator.namesrv, emulator.endpoint, credentials=credentials))
-            with GrpcContext(deployment, "t1") as world:
-                headers = dict(world.metadata("client"))
+            with GrpcContext(deployment, "t1") as context:
+                headers = dict(context.metadata("client"))
                 assert ("authorization" in headers) == (credentials is not None)
-                world.sent(world.topic(kind="NORMAL"))
+                context.sent(context.topic(kind="NORMAL"))
 
 
 def test_every_remoting_request_with_credentials_is_signed() -> None:
@@ -70,8 +70,8 @@ def test_every_remoting_request_with_credentials_is_signed() -> None:
         deployment = AddressDeployment(
             Access(address, "127.0.0.1:1", credentials=Credentials("key", "secret", "token"))
         )
-        with RemotingContext(deployment, "t1") as world:
-            world.send("topic", "a body")
+        with RemotingContext(deployment, "t1") as context:
+            context.send("topic", "a body")
     assert [each.code for each in heard] == [RequestCode.GET_BROKER_CLUSTER_INFO, RequestCode.SEND_MESSAGE_V2]
     for request in heard:
         fields = dict(request.ext_fields or {})

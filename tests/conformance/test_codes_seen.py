@@ -44,8 +44,8 @@ def answered() -> Pairs:
 
     def run(case: Case, token: str) -> Pairs:
         with EmulatorTarget() as target, target.lend(case.mark.settings, alone=case.mark.alone) as place:
-            with RemotingContext(place, token) as world:
-                case.run(world)
+            with RemotingContext(place, token) as context:
+                case.run(context)
             outcomes = [entry for entry in place.emulator.journal if _has_outcome(entry)]  # type: ignore[attr-defined]  # what an EmulatorTarget lends
             return {(type(entry.subject).__name__, _name(entry.outcome)) for entry in outcomes}
 
@@ -108,10 +108,10 @@ def heard() -> Pairs:
         with (
             EmulatorTarget() as target,
             target.lend(case.mark.settings, alone=case.mark.alone) as place,
-            Listening(place, token) as world,
+            Listening(place, token) as context,
         ):
-            case.run(world)
-            return world.heard
+            case.run(context)
+            return context.heard
 
     return of_cases(Protocol.GRPC, run)
 

@@ -9,7 +9,7 @@ from rocketmq_testkit.conformance.case import Case
 from rocketmq_testkit.conformance.deployment.target import COMMON_SETTINGS, REFERENCE_VERSION, Capability
 from rocketmq_testkit.conformance.discovery import all_cases
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
-from rocketmq_testkit.conformance.runner.case_run import world_of
+from rocketmq_testkit.conformance.runner.case_run import context_of
 from rocketmq_testkit.conformance.targets.apache_target import ApacheTarget
 from rocketmq_testkit.conformance.targets.emulator import EmulatorDeployment, EmulatorTarget
 from rocketmq_testkit.fixtures import Emulator
@@ -37,8 +37,8 @@ def run(case: Case) -> list[tuple[str, bool]]:
     """Run a case on an emulator; return for each of its rules (kind, True if the rule fired)."""
     with Emulator(profile="faithful", config={**COMMON_SETTINGS, **case.mark.settings}) as emulator:
         deployment = Observed(emulator)
-        with world_of(case.mark.protocol)(deployment, secrets.token_hex(4)) as world:
-            case.run(world)
+        with context_of(case.mark.protocol)(deployment, secrets.token_hex(4)) as context:
+            case.run(context)
         return [(kind_of(rule), rule.fired > 0) for rule in deployment.rules]
 
 

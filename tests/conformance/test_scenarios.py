@@ -38,7 +38,7 @@ def stumbles(s: ScenarioContext) -> None:
 @scenario("BrokerConfig", verbs={"send"}, settings={"autoCreateTopicEnable": "false"})
 def configured(s: ScenarioContext) -> None:
     """A broker without automatic topics rejects a remoting send."""
-    s.refusal("sent", lambda: s.producer().send(s.world.new()), text=False)
+    s.refusal("sent", lambda: s.producer().send(s.admin.new()), text=False)
 
 
 def a_scenario(function: Callable[[ScenarioContext], None]) -> Scenario:

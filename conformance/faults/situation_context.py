@@ -62,7 +62,7 @@ class SituationContext:
 
     @contextlib.contextmanager
     def driver_of(self, *, fresh: bool) -> Iterator[Driver]:
-        """Lend a process of the SDK: a new one that has no connections yet, or the one of this world."""
+        """Lend a process of the SDK: a new one that has no connections yet, or the one of this context."""
         if not fresh:
             yield self.driver
             return
@@ -75,9 +75,9 @@ class SituationContext:
         """The reply of the SDK's driver to the verb `hello`."""
         return self.driver.hello
 
-    def new_name(self, stem: str) -> str:
-        """Return a name that no other object of this world has."""
-        return f"{stem}-{next(self._numbers)}"
+    def new_name(self, prefix: str) -> str:
+        """Return a name that no other object of this context has."""
+        return f"{prefix}-{next(self._numbers)}"
 
     def start_producer(self, topic: str, check: str | None = None) -> Producer:
         """Start a producer of a group of its own. Raises DriverError."""
