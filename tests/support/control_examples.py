@@ -49,7 +49,7 @@ def stop_all_forks(host: Host) -> None:
 
 def keep_one_search(host: Host) -> None:
     """Start a search of the clock. It has the first id, whatever searches there were."""
-    vars(host._life).pop("jumps", None)
+    vars(host._run).pop("jumps", None)
     host.jumps.keep_search("1d", None)
 
 
