@@ -36,7 +36,7 @@ ROOMS: Mapping[str, Sequence[str]] = {
         compiled_modules.py kernel deviation.py message config operations gate history faults faults/kinds
         faults/presets assembly topic stats store filter group auth overload schedule client transaction send pull pop
         static_topic admin snapshot cluster consumer_lag.py inspection explanation engine.py instant_copy.py metrics
-        world.py __init__.py
+        engine_cluster_control.py __init__.py
         """
     ),
     "remoting": _listed("wire client bodies request processors server deviations.py request_code_page.py __init__.py"),

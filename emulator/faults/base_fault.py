@@ -15,9 +15,9 @@ from .phase import Phase
 
 if TYPE_CHECKING:
     from ..gate.call import Node
+    from .cluster_control import ClusterControl, StandingFault
     from .events import ConnectEvent, PushEvent, RequestEvent, ResponseEvent
     from .vocabulary import Codes, RequestName
-    from .world import StandingFault, World
 
 __tracebackhide__ = hides_frames
 
@@ -57,10 +57,10 @@ class BaseFault:
     def check_codes(self, codes: "Codes") -> None:
         """Raise FaultError if a code of the fault does not exist in any protocol."""
 
-    def check_world(self, world: "World") -> None:
+    def check_brokers(self, cluster: "ClusterControl") -> None:
         """Raise FaultError if a parameter names a broker that does not exist."""
 
-    def on_added(self, world: "World", state: dict[Any, Any]) -> None:
+    def on_added(self, cluster: "ClusterControl", state: dict[Any, Any]) -> None:
         """Prepare the fault when its rule is added. `state`: as in `FiringContext`."""
 
     def selects(self, facts: Any, state: dict[Any, Any]) -> bool:
@@ -130,13 +130,13 @@ class BaseFault:
         """Act on a new connection."""
         raise NotImplementedError(self.KIND.name)
 
-    def begin(self, world: "World") -> "StandingFault":
+    def begin(self, cluster: "ClusterControl") -> "StandingFault":
         """Begin a standing fault. Returns an object whose `end()` ends the fault."""
         raise NotImplementedError(self.KIND.name)
 
-    def begin_at(self, world: "World", node: "Node | None") -> "StandingFault | None":
+    def begin_at(self, cluster: "ClusterControl", node: "Node | None") -> "StandingFault | None":
         """Begin a standing fault at the server of the request that fires it (None: no request does).
 
         Returns None if the fault is over at once.
         """
-        return self.begin(world)
+        return self.begin(cluster)

@@ -13,6 +13,7 @@ from ..kernel.scheduler import Scheduler
 from .arrival import observed
 from .chains import PushChain, RequestChain
 from .client_call import GhostCall, Response, ResponseHandler, client_call
+from .cluster_control import ClusterControl
 from .delivered import delivered, undelivered
 from .event_facts import EventFacts, Find, NewConnectionFacts
 from .events import ConnectEvent, FiringContext, NewConnection, ResponseEvent
@@ -22,7 +23,6 @@ from .rule_index import Key, RuleIndex
 from .standing_rules import StandingRules
 from .vocabulary import Codes
 from .watcher import Watcher
-from .world import World
 
 _IDS_MAX = 32
 """The most message ids that are recorded for a firing."""
@@ -43,7 +43,7 @@ class Decisions:
         standing: StandingRules,
         codes: Codes,
         find_clients: Find,
-        world: World,
+        cluster: ClusterControl,
         history: History,
     ) -> None:
         self._gate = gate
@@ -53,7 +53,7 @@ class Decisions:
         self._standing = standing
         self._codes = codes
         self._find_clients = find_clients
-        self._world = world
+        self._cluster = cluster
         self._watcher: Watcher | None = None
 
     def watch(self, watcher: Watcher | None) -> None:
@@ -201,7 +201,7 @@ class Decisions:
             carrier=self._gate,
             state=rule.state,
             codes=self._codes,
-            world=self._world,
+            cluster=self._cluster,
             errors=rule.errors,
         )
 

@@ -14,9 +14,9 @@ from ..kernel.timer_kind import TimerKind
 from ..kernel.value_class import parts, value
 from ..operations.base import Operation
 from .client_call import ClientCall, GhostCall, ResponseHandler
+from .cluster_control import ClusterControl
 from .message_facts import MessageFacts
 from .vocabulary import Codes
-from .world import World
 
 HELD = "held"
 """Key of `FiringContext.state`: timers of actions that the rule holds back, with the actions."""
@@ -46,7 +46,7 @@ class FiringContext:
     """Values that a kind of fault keeps between the firings of one rule."""
     codes: Codes
     """The numbers of response codes."""
-    world: World
+    cluster: ClusterControl
     errors: list[BaseException] = field(default_factory=list)
     """The exceptions that the function of `faults.call` raised."""
 
@@ -92,7 +92,7 @@ class FiringContext:
                 run()
 
         waiting.append(run)
-        self.world.call(function, timeout_ms, done)
+        self.cluster.call(function, timeout_ms, done)
 
 
 def release(state: dict[Any, Any]) -> None:

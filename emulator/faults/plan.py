@@ -7,6 +7,7 @@ from ..history.history import History
 from ..kernel.random_streams import RandomStream, RandomStreams
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import frozen_value
+from .cluster_control import ClusterControl
 from .criteria import names_of
 from .decisions import Decisions
 from .errors import FaultError, NameTaken, NoSuchRule, shown
@@ -19,7 +20,6 @@ from .saved_rule import SavedRule
 from .standing_rules import StandingRules
 from .vocabulary import Vocabulary
 from .watcher import Watcher
-from .world import World
 
 _SEEDS = 1 << 64
 
@@ -48,15 +48,15 @@ class FaultPlan:
         streams: RandomStreams,
         vocabulary: Vocabulary,
         find_clients: Find,
-        world: World,
+        cluster: ClusterControl,
         history: History,
     ) -> None:
         self.vocabulary = vocabulary
         self._gate = gate
         self._scheduler = scheduler
         self._streams = streams
-        self._world = world
-        self._standing = StandingRules(gate, scheduler, world)
+        self._cluster = cluster
+        self._standing = StandingRules(gate, scheduler, cluster)
         self._rules: dict[str, RunningRule] = {}
         self._index = RuleIndex()
         self.decisions = Decisions(
@@ -66,7 +66,7 @@ class FaultPlan:
             standing=self._standing,
             codes=vocabulary.codes,
             find_clients=find_clients,
-            world=world,
+            cluster=cluster,
             history=history,
         )
         self._numbers: dict[str, int] = {}
@@ -105,9 +105,9 @@ class FaultPlan:
         for number, spec in enumerate(specs, 1):
             at = f"rule {number}" if len(specs) > 1 else ""
             try:
-                spec.fault.check_world(self._world)
+                spec.fault.check_brokers(self._cluster)
                 for name in names_of(spec.criteria.broker):
-                    self._world.check_node(name)
+                    self._cluster.check_node(name)
                 yield CheckedRule(spec, scopes.of(spec), at)
             except FaultError as wrong:
                 raise _located(wrong, at) from None
@@ -146,7 +146,7 @@ class FaultPlan:
         self._acting += _acts(rule)
         self._rules[name] = rule
         self._index.add(rule, scope.keys)
-        spec.fault.on_added(self._world, rule.state)
+        spec.fault.on_added(self._cluster, rule.state)
         return rule
 
     def remove(self, name: str) -> RunningRule:

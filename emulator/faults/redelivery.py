@@ -55,7 +55,7 @@ def redeliver(event: ResponseEvent, operation: Operation) -> None:
     event.carry_out_for_nobody(operation)
     if isinstance(operation, ChangeInvisibleTime):
         topic, group = operation.topic, operation.consumer_group
-        event.firing.world.redeliver(event.node, topic, group, operation.queue_id, offset=operation.offset)
+        event.firing.cluster.redeliver(event.node, topic, group, operation.queue_id, offset=operation.offset)
 
 
 def visible_from_ms(outcome: Outcome) -> int | None:

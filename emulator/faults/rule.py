@@ -9,12 +9,12 @@ from ..kernel.random_streams import RandomStream
 from ..kernel.scheduler import Timer
 from ..kernel.value_class import frozen_value
 from .base_fault import BaseFault
+from .cluster_control import StandingFault
 from .criteria import OF_TIME, Criteria, Predicate
 from .errors import FaultError, shown
 from .facts import PROTOCOLS
 from .occurrence import Counter, Occurrence
 from .phase import Phase
-from .world import StandingFault
 
 NAME_CHARACTERS_MAX = 100
 """The most characters of a rule's name."""

@@ -7,9 +7,9 @@ from ..gate.call import Node
 from ..gate.gate import Gate
 from ..kernel.scheduler import Scheduler
 from ..kernel.timer_kind import TimerKind
+from .cluster_control import ClusterControl
 from .phase import Phase
 from .rule import RuleEvent, RunningRule
-from .world import World
 
 BEGIN, END = "begin", "end"
 """Labels of the journal entries. The firing of a rule whose fault begins without a request has the label BEGIN, too."""
@@ -18,10 +18,10 @@ BEGIN, END = "begin", "end"
 class StandingRules:
     """The begin and the end of the standing faults of one emulator."""
 
-    def __init__(self, gate: Gate, scheduler: Scheduler, world: World) -> None:
+    def __init__(self, gate: Gate, scheduler: Scheduler, cluster: ClusterControl) -> None:
         self._gate = gate
         self._scheduler = scheduler
-        self._world = world
+        self._cluster = cluster
 
     def add(self, rule: RunningRule) -> None:
         """Begin the fault of a new rule, now or at its start. A fault that waits for a request begins with that."""
@@ -40,7 +40,7 @@ class StandingRules:
         if rule.end_ms is not None and rule.end_ms > now_ms:
             self._at(rule, rule.end_ms, partial(self.end, rule))
         if holds:
-            rule.standing = rule.spec.fault.begin(self._world)
+            rule.standing = rule.spec.fault.begin(self._cluster)
             self._record(rule, BEGIN)
             self._restore_later(rule)
         elif rule.spec.phase is Phase.STANDING and rule.start_ms > now_ms:
@@ -78,7 +78,7 @@ class StandingRules:
         if rule.removed or rule.standing is not None:
             return
         fault = rule.spec.fault
-        rule.standing = fault.begin_at(self._world, node)
+        rule.standing = fault.begin_at(self._cluster, node)
         self._record(rule, BEGIN)
         rule.restored_ms = None if fault.duration_ms is None else self._scheduler.now_ms + fault.duration_ms
         self._restore_later(rule)

@@ -252,15 +252,15 @@ class Lifetime(Scheduler):
     With a skew its clock is fast or slow. Its timers still run after the durations for which they were set.
     """
 
-    def __init__(self, world: Scheduler, skew: Skew) -> None:
-        super().__init__(world.now_ms + skew.ms)
-        self._world = world
+    def __init__(self, engine_scheduler: Scheduler, skew: Skew) -> None:
+        super().__init__(engine_scheduler.now_ms + skew.ms)
+        self._engine_scheduler = engine_scheduler
         self.skew = skew
         self.ended = False
 
     def call_at(self, due_ms: int, action: Callable[[], None], kind: str, owner: str = "") -> Timer:
         """Set a timer that is canceled when this lifetime ends, or at once if it has ended."""
-        timer = self._world.call_at(due_ms - self.skew.ms, action, kind, owner)
+        timer = self._engine_scheduler.call_at(due_ms - self.skew.ms, action, kind, owner)
         timer.lifetime = self
         if self.ended:
             timer.cancel()
@@ -276,17 +276,17 @@ class Lifetime(Scheduler):
 
     def next_deadline_ms(self) -> int | None:
         """Return the due time of the earliest timer of the engine's scheduler, or None."""
-        return self._world.next_deadline_ms()
+        return self._engine_scheduler.next_deadline_ms()
 
     @property
     def advancing(self) -> bool:
         """True while timers of the engine's scheduler run."""
-        return self._world.advancing
+        return self._engine_scheduler.advancing
 
     def advance_to(self, target_ms: int) -> bool:
         """Advance the engine's scheduler."""
-        return self._world.advance_to(target_ms)
+        return self._engine_scheduler.advance_to(target_ms)
 
     def scheduled(self) -> Iterator[Timer]:
         """Iterate over the active timers of this lifetime, earliest first."""
-        return (timer for timer in self._world.scheduled() if timer.lifetime is self)
+        return (timer for timer in self._engine_scheduler.scheduled() if timer.lifetime is self)

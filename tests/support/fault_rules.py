@@ -3,12 +3,12 @@
 from typing import Any
 
 from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.engine_cluster_control import EngineClusterControl
 from rocketmq_testkit.emulator.faults.criteria import CRITERIA, Criteria
 from rocketmq_testkit.emulator.faults.fault import Fault
 from rocketmq_testkit.emulator.faults.kinds.requests import Throttle
 from rocketmq_testkit.emulator.faults.occurrence import OCCURRENCE, Occurrence
 from rocketmq_testkit.emulator.faults.rule import RuleSpec, RunningRule
-from rocketmq_testkit.emulator.world import EngineWorld
 from rocketmq_testkit.fixtures.faults.running_rules import RunningRules
 
 WATCH = Throttle(per_second=1_000_000, burst=1_000_000)
@@ -29,7 +29,7 @@ class Rules:
     """The rules of an engine."""
 
     def __init__(self, engine: Engine) -> None:
-        self.plan = RunningRules(engine, EngineWorld(engine)).plan
+        self.plan = RunningRules(engine, EngineClusterControl(engine)).plan
 
     def add(self, fault: Fault, **options: Any) -> RunningRule:
         """Add a rule."""

@@ -9,13 +9,13 @@ from remoting_world import Peer
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.engine_cluster_control import EngineClusterControl
 from rocketmq_testkit.emulator.faults.criteria import CRITERIA, Criteria
 from rocketmq_testkit.emulator.faults.fault import Fault
 from rocketmq_testkit.emulator.faults.occurrence import Occurrence
 from rocketmq_testkit.emulator.faults.plan import FaultPlan
 from rocketmq_testkit.emulator.faults.rule import RuleSpec, RunningRule
 from rocketmq_testkit.emulator.snapshot.durable_state import EngineState
-from rocketmq_testkit.emulator.world import EngineWorld
 from rocketmq_testkit.fixtures.faults.running_rules import RunningRules
 from rocketmq_testkit.remoting.server.dispatcher import RemotingDispatcher
 
@@ -25,7 +25,7 @@ class FaultWorld(World):
 
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine, engine.brokers[0])
-        self.plan: FaultPlan = RunningRules(engine, EngineWorld(engine)).plan
+        self.plan: FaultPlan = RunningRules(engine, EngineClusterControl(engine)).plan
         self._ports = iter(range(50001, 60000))
 
     def add(self, fault: Fault, **options: Any) -> RunningRule:

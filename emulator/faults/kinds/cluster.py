@@ -6,13 +6,13 @@ from ...gate.call import Node, Outcome
 from ...kernel.scheduler import Timer
 from ..addresses import check_address, matches_address
 from ..client_call import Line
+from ..cluster_control import ClusterControl, StandingFault, Undo
 from ..errors import FaultError
 from ..events import ConnectEvent, PushEvent, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
 from ..parameters import Flag, OneOf, Optional, PositiveDurationCheck, Text, given, parameter
 from ..phase import Phase
 from ..times import ms_of
-from ..world import StandingFault, Undo, World
 from .standing import BROKER, STANDING, StandingKind, lasting, of_brokers
 
 
@@ -29,9 +29,9 @@ class StopBroker(StandingKind):
     duration: str | None = lasting()
     kill: bool = parameter(Flag(), "true: as a crash of the process; false: gracefully", default=False)
 
-    def begin(self, world: World) -> StandingFault:
+    def begin(self, cluster: ClusterControl) -> StandingFault:
         """Stop the broker."""
-        return world.stop_broker(self.broker, kill=self.kill)
+        return cluster.stop_broker(self.broker, kill=self.kill)
 
 
 @kind(
@@ -61,14 +61,14 @@ class RestartBroker(StandingKind):
         """True: the connection of the request breaks."""
         return True
 
-    def begin_at(self, world: World, node: Node | None) -> StandingFault | None:
+    def begin_at(self, cluster: ClusterControl, node: Node | None) -> StandingFault | None:
         """Restart the broker of the parameter, that of the request, or all."""
-        world.restart_broker(self.broker, node, kill=self.kill)
+        cluster.restart_broker(self.broker, node, kill=self.kill)
         return None
 
-    def begin(self, world: World) -> StandingFault:
+    def begin(self, cluster: ClusterControl) -> StandingFault:
         """Restart the broker of the parameter, or all."""
-        self.begin_at(world, None)
+        self.begin_at(cluster, None)
         return Undo(lambda: None)
 
 
@@ -87,30 +87,30 @@ class FlapBroker(StandingKind):
     duration: str | None = lasting()
     kill: bool = parameter(Flag(), "true: as a crash of the process; false: gracefully", default=True)
 
-    def begin(self, world: World) -> StandingFault:
+    def begin(self, cluster: ClusterControl) -> StandingFault:
         """Stop the broker for the first time."""
-        return Flapping(world, self)
+        return Flapping(cluster, self)
 
 
 class Flapping:
     """A broker that stops and starts repeatedly."""
 
-    def __init__(self, world: World, fault: FlapBroker) -> None:
-        self._world = world
+    def __init__(self, cluster: ClusterControl, fault: FlapBroker) -> None:
+        self._cluster = cluster
         self._fault = fault
         self._stop: StandingFault | None = None
         self._timer: Timer | None = None
         self._go_down()
 
     def _go_down(self) -> None:
-        self._stop = self._world.stop_broker(self._fault.broker, kill=self._fault.kill)
-        self._timer = self._world.later(ms_of(self._fault.down), self._go_up)
+        self._stop = self._cluster.stop_broker(self._fault.broker, kill=self._fault.kill)
+        self._timer = self._cluster.later(ms_of(self._fault.down), self._go_up)
 
     def _go_up(self) -> None:
         if self._stop is not None:
             self._stop.end()
             self._stop = None
-        self._timer = self._world.later(ms_of(self._fault.up), self._go_down)
+        self._timer = self._cluster.later(ms_of(self._fault.up), self._go_down)
 
     def end(self) -> None:
         """Let the broker run."""
@@ -137,9 +137,9 @@ class StopNameServer(StandingKind):
 
     duration: str | None = lasting()
 
-    def begin(self, world: World) -> StandingFault:
+    def begin(self, cluster: ClusterControl) -> StandingFault:
         """Stop the name server."""
-        return world.stop_name_server()
+        return cluster.stop_name_server()
 
 
 @kind(

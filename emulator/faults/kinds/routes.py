@@ -5,12 +5,12 @@ from typing import Any
 
 from ...gate.call import Outcome
 from ...operations.cluster import GetRouteInfo, RouteResult, no_route
+from ..cluster_control import ClusterControl
 from ..errors import FaultError, shown
 from ..events import RequestEvent, ResponseEvent
 from ..fault import Fault, kind
 from ..parameters import Optional, Text, parameter
 from ..phase import Phase
-from ..world import World
 from .standing import BROKER
 
 ROUTE = (GetRouteInfo,)
@@ -49,9 +49,9 @@ class StaleRoute(Fault):
     (LocalMetadataService, 5.3.3); those of a deleted topic are unspecified.
     """
 
-    def on_added(self, world: World, state: dict[Any, Any]) -> None:
+    def on_added(self, cluster: ClusterControl, state: dict[Any, Any]) -> None:
         """Keep the routes of all topics."""
-        state["routes"] = world.routes()
+        state["routes"] = cluster.routes()
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Replace the route."""
@@ -59,7 +59,7 @@ class StaleRoute(Fault):
         route: RouteResult | None = event.firing.state["routes"].get(topic)
         if route is None:
             return no_route(topic)
-        return replace(route, message_type=event.firing.world.message_type(topic))
+        return replace(route, message_type=event.firing.cluster.message_type(topic))
 
 
 @kind(
@@ -83,10 +83,10 @@ class RouteToDeadBroker(Fault):
         if not host or not _is_port(port):
             raise FaultError(f"address={shown(self.address)}: not HOST:PORT; use {DEAD!r}")
 
-    def check_world(self, world: World) -> None:
+    def check_brokers(self, cluster: ClusterControl) -> None:
         """Raise FaultError if there is no broker with the given name."""
         if self.broker is not None:
-            world.check_broker(self.broker)
+            cluster.check_broker(self.broker)
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Replace addresses."""

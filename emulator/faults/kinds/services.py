@@ -4,11 +4,11 @@ from datetime import timedelta
 from typing import Any
 
 from ...kernel.durations import DurationError, milliseconds
+from ..cluster_control import ClusterControl, StandingFault
 from ..errors import FaultError, shown
 from ..fault import kind
 from ..parameters import DURATION_PATTERN, DurationCheck, Text, duration_error, parameter
 from ..times import ms_of
-from ..world import StandingFault, World
 from .standing import BROKER, STANDING, StandingKind, lasting, of_brokers
 
 
@@ -65,9 +65,9 @@ class SkewClock(StandingKind):
         ms = ms_of(self.by.removeprefix("-"))
         return -ms if slow else ms
 
-    def begin(self, world: World) -> StandingFault:
+    def begin(self, cluster: ClusterControl) -> StandingFault:
         """Set the clock."""
-        return world.skew_clock(self.broker, self._by_ms)
+        return cluster.skew_clock(self.broker, self._by_ms)
 
 
 @kind(
@@ -82,9 +82,9 @@ class StopRevive(StandingKind):
     broker: str | None = of_brokers("name of the broker; by default all brokers")
     duration: str | None = lasting()
 
-    def begin(self, world: World) -> StandingFault:
+    def begin(self, cluster: ClusterControl) -> StandingFault:
         """Stop redelivery."""
-        return world.stop_revive(self.broker)
+        return cluster.stop_revive(self.broker)
 
 
 @kind(
@@ -99,9 +99,9 @@ class StopTransactionChecks(StandingKind):
     broker: str | None = of_brokers("name of the broker; by default all brokers")
     duration: str | None = lasting()
 
-    def begin(self, world: World) -> StandingFault:
+    def begin(self, cluster: ClusterControl) -> StandingFault:
         """Stop the checks."""
-        return world.stop_transaction_checks(self.broker)
+        return cluster.stop_transaction_checks(self.broker)
 
 
 @kind(
@@ -118,6 +118,6 @@ class StealQueueLock(StandingKind):
     topic: str = parameter(Text("orders"), "topic of the queues")
     duration: str | None = lasting()
 
-    def begin(self, world: World) -> StandingFault:
+    def begin(self, cluster: ClusterControl) -> StandingFault:
         """Take the locks."""
-        return world.steal_queue_locks(self.group, self.topic)
+        return cluster.steal_queue_locks(self.group, self.topic)

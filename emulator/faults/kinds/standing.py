@@ -1,10 +1,10 @@
 """The base of standing faults: states with a begin and an end, such as a stopped broker."""
 
 from ...kernel.durations import milliseconds
+from ..cluster_control import ClusterControl
 from ..fault import Fault
 from ..parameters import Optional, PositiveDurationCheck, Text, parameter
 from ..phase import Phase
-from ..world import World
 
 STANDING = (Phase.STANDING, Phase.REQUEST, Phase.RESPONSE)
 """A standing fault begins with its rule, or with the request that fires it if the rule has criteria about requests."""
@@ -38,8 +38,8 @@ class StandingKind(Fault):
         """The engine's time (ms) after which the fault ends on its own. None: it ends with its rule."""
         return None if self.duration is None else milliseconds(self.duration, "duration")
 
-    def check_world(self, world: World) -> None:
+    def check_brokers(self, cluster: ClusterControl) -> None:
         """Raise FaultError if there is no broker with the given name."""
         name = getattr(self, "broker", None)
         if name is not None:
-            world.check_broker(name)
+            cluster.check_broker(name)

@@ -14,13 +14,13 @@ from ...operations.base import Operation
 from ...operations.consume import ChangeInvisibleTime
 from ...operations.send import EndTransaction, RecallMessage, SendMessage, SendMessageBack, SendResult
 from ..client_call import Response
+from ..cluster_control import ClusterControl, StandingFault
 from ..errors import FaultError, shown
 from ..events import FiringContext, RequestEvent, ResponseEvent
 from ..fault import Fault, kind
 from ..parameters import OneOf, PositiveDurationCheck, parameter
 from ..phase import Phase
 from ..times import ms_of
-from ..world import StandingFault, World
 from .standing import STANDING, StandingKind, lasting, of_brokers
 
 DISK_FULL, PAGE_CACHE_BUSY, REPLICAS_NOT_ENOUGH = "disk_full", "page_cache_busy", "replicas_not_enough"
@@ -79,16 +79,16 @@ class RefuseAppend(Fault):
 
     def on_request(self, event: RequestEvent) -> bool:
         """Refuse the request, or let a store that refuses to append carry it out."""
-        world, operation = event.firing.world, event.operation
+        cluster, operation = event.firing.cluster, event.operation
         if self.reason == REPLICAS_NOT_ENOUGH and isinstance(operation, SendMessage) and _waits_for_none(operation):
             return False
         if self.reason == DISK_FULL:
-            with world.full_disk(event.node):
+            with cluster.full_disk(event.node):
                 event.carry_out()
         elif self.reason == PAGE_CACHE_BUSY:
-            event.refuse(world.page_cache_busy(through_proxy=getattr(operation, "through_proxy", False)))
+            event.refuse(cluster.page_cache_busy(through_proxy=getattr(operation, "through_proxy", False)))
         else:
-            with world.failing_store(event.node, EngineError(ResponseCode.SYSTEM_ERROR, NOT_STORED[self.reason])):
+            with cluster.failing_store(event.node, EngineError(ResponseCode.SYSTEM_ERROR, NOT_STORED[self.reason])):
                 event.carry_out()
         return True
 
@@ -100,9 +100,9 @@ class RefuseAppend(Fault):
             return result
         waits_ms = 0
         if self.reason == "flush_timeout":
-            waits_ms = firing.world.flush_timeout_ms(event.node)
+            waits_ms = firing.cluster.flush_timeout_ms(event.node)
         elif self.reason == "slave_timeout":
-            waits_ms = firing.world.slave_timeout_ms(event.node)
+            waits_ms = firing.cluster.slave_timeout_ms(event.node)
         if waits_ms:
             event.intercept(partial(_send_later, firing, waits_ms))
         return replace(result, code=NOT_CONFIRMED[self.reason])
@@ -132,9 +132,9 @@ class LoseFlush(StandingKind):
     broker: str | None = of_brokers("name of the broker; by default all brokers")
     duration: str | None = lasting()
 
-    def begin(self, world: World) -> StandingFault:
+    def begin(self, cluster: ClusterControl) -> StandingFault:
         """Lose flushes from now on."""
-        return world.lose_flushes(self.broker)
+        return cluster.lose_flushes(self.broker)
 
 
 @kind(
@@ -159,11 +159,11 @@ class SlaveLag(StandingKind):
 
         def __init__(self, delay: str, broker: str | None = None, duration: str | None = None, **rule: Any) -> None: ...
 
-    def check_world(self, world: World) -> None:
+    def check_brokers(self, cluster: ClusterControl) -> None:
         """Raise FaultError if there is no broker with the given name, or no slave that could lag."""
-        StandingKind.check_world(self, world)  # not super(): a class with slots is created twice
-        world.check_slave(self.broker)
+        StandingKind.check_brokers(self, cluster)  # not super(): a class with slots is created twice
+        cluster.check_slave(self.broker)
 
-    def begin(self, world: World) -> StandingFault:
+    def begin(self, cluster: ClusterControl) -> StandingFault:
         """Delay the replication from now on."""
-        return world.lag_slaves(self.broker, ms_of(self.delay))
+        return cluster.lag_slaves(self.broker, ms_of(self.delay))

@@ -1,9 +1,9 @@
 """Faults that are defects of Apache RocketMQ itself."""
 
+from ..cluster_control import ClusterControl, StandingFault
 from ..fault import kind
 from ..parameters import OneOf, parameter
 from ..upstream_defects import UPSTREAM_DEFECTS
-from ..world import StandingFault, World
 from .standing import STANDING, StandingKind, lasting
 
 
@@ -19,6 +19,6 @@ class UpstreamDefectFault(StandingKind):
     defect: str = parameter(OneOf(*UPSTREAM_DEFECTS), "name of the defect")
     duration: str | None = lasting()
 
-    def begin(self, world: World) -> StandingFault:
+    def begin(self, cluster: ClusterControl) -> StandingFault:
         """Switch the defect on."""
-        return world.enable_defect(self.defect)
+        return cluster.enable_defect(self.defect)

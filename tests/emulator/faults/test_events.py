@@ -1,11 +1,11 @@
 """Delayed actions of a firing, such as the rest of a delayed response, and their release."""
 
 from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.engine_cluster_control import EngineClusterControl
 from rocketmq_testkit.emulator.faults.events import FiringContext, release
 from rocketmq_testkit.emulator.faults.vocabulary import Codes
 from rocketmq_testkit.emulator.kernel.random_streams import RandomStream
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
-from rocketmq_testkit.emulator.world import EngineWorld
 
 
 def _firing(scheduler: Scheduler) -> FiringContext:
@@ -18,7 +18,7 @@ def _firing(scheduler: Scheduler) -> FiringContext:
         carrier=engine.gate,
         state={},
         codes=Codes(()),
-        world=EngineWorld(engine),
+        cluster=EngineClusterControl(engine),
     )
 
 

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 from engine_world import START_MS, World, bodies, make_world
+from rocketmq_testkit.emulator.engine_cluster_control import EngineClusterControl
 from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.pop.check_point import CheckPoint
-from rocketmq_testkit.emulator.world import EngineWorld
 from rocketmq_testkit.remoting.client import batch_body
 from stored import filled, scheduled, stored, stored_bodies
 
@@ -176,7 +176,7 @@ def test_only_a_redelivery_that_is_due_while_the_disk_is_full_is_lost(
 def test_a_blocked_revive_queue_continues_when_the_defect_ends() -> None:
     """While the defect is on, a check point whose time overflows blocks its revive queue, even after a restart."""
     world = make_world(revive_queue_num=1)
-    blocking = EngineWorld(world.engine).enable_defect("blocked_revive_queue")
+    blocking = EngineClusterControl(world.engine).enable_defect("blocked_revive_queue")
     filled(world)
     write_check_point(world, 0, readable_ms=500)
     write_check_point(world, 1, invisible_ms=(1 << 63) - 1, readable_ms=700)

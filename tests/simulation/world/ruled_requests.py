@@ -26,10 +26,10 @@ from rocketmq_testkit.conformance.clients.remoting_request import RemotingReques
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
+from rocketmq_testkit.emulator.engine_cluster_control import EngineClusterControl
 from rocketmq_testkit.emulator.faults.given_fault import rule_of
 from rocketmq_testkit.emulator.faults.rule import RunningRule
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
-from rocketmq_testkit.emulator.world import EngineWorld
 from rocketmq_testkit.fixtures.faults.running_rules import RunningRules
 from rocketmq_testkit.remoting.client import ReceivedMessage, decode_messages
 from rocketmq_testkit.remoting.server.dispatcher import RemotingDispatcher
@@ -106,7 +106,7 @@ class RuledRequests:
         self.engine = Engine(brokers=[config], seed=setup.seed, now_ms=START_MS)
         self.broker = self.engine.brokers[0]
         self.engine.execute(self.broker, CreateTopic(TopicConfig(TOPIC, QUEUES, QUEUES)))
-        self._rules = RunningRules(self.engine, EngineWorld(self.engine))
+        self._rules = RunningRules(self.engine, EngineClusterControl(self.engine))
         self._dispatcher = RemotingDispatcher(
             gate=self.engine.gate,
             broker=self.broker,

@@ -1,4 +1,4 @@
-"""Faults of brokers, name server and time, carried out on an engine. Implements `World` of `faults/world.py`."""
+"""Faults of brokers, name server and time, carried out on an engine: the `ClusterControl` of faults."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,9 +8,9 @@ from typing import Any
 from .cluster.broker import Broker
 from .cluster.replica import Replica
 from .engine import Engine
+from .faults.cluster_control import StandingFault, Undo
 from .faults.criteria import is_one
 from .faults.errors import FaultError, shown, unknown_name
-from .faults.world import StandingFault, Undo
 from .gate.call import Node
 from .kernel.errors import EngineError
 from .kernel.scheduler import Lifetime, Timer
@@ -32,8 +32,8 @@ class BrokerStop:
         self.run: Lifetime | None = None
 
 
-class EngineWorld:
-    """The world of one engine without ports. A host overrides the methods that close and open ports."""
+class EngineClusterControl:
+    """Control of the cluster of one engine without ports. A host overrides the methods that close and open ports."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

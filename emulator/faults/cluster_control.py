@@ -30,7 +30,7 @@ class Undo:
             action()
 
 
-class World(Protocol):
+class ClusterControl(Protocol):
     """Changes of brokers, name server and time that faults make.
 
     A broker is named as in the emulator's options: `broker-a`, or `broker-a:1` for a slave. None means all brokers for

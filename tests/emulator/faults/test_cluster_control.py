@@ -1,6 +1,6 @@
 """The end of a standing fault, which undoes its effect."""
 
-from rocketmq_testkit.emulator.faults.world import Undo
+from rocketmq_testkit.emulator.faults.cluster_control import Undo
 
 
 def test_an_undo_runs_its_action_once() -> None:
