@@ -21,6 +21,9 @@ const CommandVariable = "ROCKETMQ_EMULATOR"
 // readyTimeout is the longest time until the command prints its ready line.
 const readyTimeout = 60 * time.Second
 
+// stopTimeout is the longest time until the command has stopped.
+const stopTimeout = 10 * time.Second
+
 // keptErrors is the number of bytes of standard error that are kept for the error about a command that does not start.
 const keptErrors = 16 << 10
 
@@ -146,9 +149,17 @@ func readLine(stream io.Reader, limit time.Duration) ([]byte, error) {
 }
 
 // stop ends the command and waits for its end.
-func (p *process) stop() error {
+func (p *process) stop() error { return p.stopWithin(stopTimeout) }
+
+// stopWithin ends the command, and kills it if it does not end in time.
+func (p *process) stopWithin(limit time.Duration) error {
 	_ = p.stdin.Close()
+	kill := time.AfterFunc(limit, func() { _ = p.command.Process.Kill() })
 	err := p.command.Wait()
+	if !kill.Stop() {
+		return fmt.Errorf("rocketmq-emulator: has not stopped within %s, and was killed; check that its process is not paused",
+			limit)
+	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return fmt.Errorf("rocketmq-emulator: %w: %s", err, p.errors)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,18 +27,19 @@ func (e *Error) Error() string { return e.Detail }
 
 // control sends requests to a control port.
 type control struct {
-	base  string
-	token string
-	http  http.Client
+	base    string
+	token   string
+	silence time.Duration // the time without a response after which another request checks that the emulator responds
+	http    http.Client
 }
 
 func newControl(base, token string) *control {
-	return &control{base: strings.TrimRight(base, "/"), token: token}
+	return &control{base: strings.TrimRight(base, "/"), token: token, silence: silenceBeforeCheck}
 }
 
 // call sends a request; a body of nil sends none, a result of nil discards the response.
 func (c *control) call(method, path string, body, result any) error {
-	response, err := c.send(context.Background(), method, path, body)
+	response, err := c.open(context.Background(), method, path, body)
 	if err != nil {
 		return err
 	}
@@ -95,12 +97,15 @@ const connectTimeout = 30 * time.Second
 func (c *control) ready(limit time.Duration) (found addresses, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	response, err := c.stream(ctx, "/readyz", nil)
-	if err != nil {
-		return found, err
+	response, err := c.send(ctx, http.MethodGet, "/readyz", nil)
+	if err == nil {
+		defer response.Close()
+		err = json.NewDecoder(response).Decode(&found)
 	}
-	defer response.Close()
-	return found, json.NewDecoder(response).Decode(&found)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%s: the control port has not responded to GET /readyz within %s; %s", c.base, limit, ifPaused)
+	}
+	return found, err
 }
 
 func (c *control) get(path string, query url.Values, result any) error {
@@ -127,7 +132,7 @@ func (c *control) download(path string, query url.Values, file io.Writer) error 
 
 // stream returns the response to GET, which need not end before the context.
 func (c *control) stream(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
-	return c.send(ctx, http.MethodGet, with(path, query), nil)
+	return c.open(ctx, http.MethodGet, with(path, query), nil)
 }
 
 func with(path string, query url.Values) string {

@@ -52,8 +52,8 @@ func (r *RocketMQ) hold(name string, timeout, answer, silence time.Duration) (fu
 		if err == nil {
 			_ = response.Close()
 		}
-		return nil, fmt.Errorf("%s: the control port has not responded to a request for its hold, which waits %s at most; "+
-			"check that the emulator responds, and start it again if it does not", r.ControlURL, timeout)
+		return nil, fmt.Errorf("%s: the control port has not responded to a request for its hold, which waits %s at most; %s",
+			r.ControlURL, timeout, ifPaused)
 	}
 	if err != nil {
 		cancel()
@@ -80,6 +80,8 @@ func (r *RocketMQ) hold(name string, timeout, answer, silence time.Duration) (fu
 			_, gone := r.control.ready(connectTimeout)
 			select {
 			case <-over:
+				gone = ErrHoldLost
+			case <-ctx.Done(): // after a silence; the reader has not noticed it yet
 				gone = ErrHoldLost
 			default:
 			}

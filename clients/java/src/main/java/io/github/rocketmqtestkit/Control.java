@@ -1,13 +1,17 @@
 package io.github.rocketmqtestkit;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
+import java.math.BigDecimal;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.HttpTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Map;
@@ -25,14 +29,27 @@ public final class Control {
             .version(HttpClient.Version.HTTP_1_1).connectTimeout(Duration.ofSeconds(30)).build();
     /** The longest time until a running emulator returns its addresses. */
     private static final Duration READY_MAX = Duration.ofSeconds(30);
+    /**
+     * The time without a response after which another request checks that the emulator responds at all, and the limit of
+     * that request. A request may take longer: a jump waits for clients.
+     */
+    private static final Duration SILENCE_MAX = Duration.ofSeconds(30);
+    private static final String CHECK = "/healthz";
     /** The version of Java since which a pending request can be canceled. */
     private static final int CANCELS_SINCE = 16;
     private static final String ASSERTION_FAILED = "urn:rocketmq-testkit:problem:assertion-failed";
 
     private final String base;
     private final String token;
+    private final Duration silence;
 
     Control(String base, String token) {
+        this(base, token, SILENCE_MAX);
+    }
+
+    /** {@code silence}: the time without a response after which the request for {@link #CHECK} is sent. */
+    Control(String base, String token, Duration silence) {
+        this.silence = silence;
         this.base = base.endsWith("/") ? base.substring(0, base.length() - 1) : base;
         this.token = token;
     }
@@ -88,17 +105,18 @@ public final class Control {
 
     /** Sends GET and returns the bytes of the response. */
     byte[] bytes(String path) {
-        try (InputStream content = stream(path)) {
-            return content.readAllBytes();
-        } catch (IOException e) {
-            throw unreachable(e);
+        HttpResponse<byte[]> response = exchange("GET " + path, request("GET", path, null, null), BodyHandlers.ofByteArray());
+        if (response.statusCode() < 300) {
+            return response.body();
         }
+        throw refused("GET " + path, response.statusCode(), new String(response.body(), StandardCharsets.UTF_8));
     }
 
     /** Sends GET and returns the response, which need not end. The caller closes it. */
     InputStream stream(String path) {
+        String name = "GET " + path;
         HttpRequest request = request("GET", path, null, null);
-        return opened("GET " + path, exchange("GET " + path, request, BodyHandlers.ofInputStream()));
+        return new WatchedStream(this, name, opened(name, exchange(name, request, BodyHandlers.ofInputStream())), silence);
     }
 
     /** Returns the addresses of a running emulator. */
@@ -123,8 +141,7 @@ public final class Control {
             throw unreachable(e.getCause());
         } catch (TimeoutException e) {
             abandon(pending);
-            throw new RocketMQException(base + ": the control port has not responded to " + method + " " + path + " within "
-                    + limit.toMillis() + " ms; check that the emulator responds, and start it again if it does not", e);
+            throw late(method + " " + path, limit, e);
         } catch (InterruptedException e) {
             abandon(pending);
             throw interrupted(method + " " + path, e);
@@ -132,10 +149,10 @@ public final class Control {
     }
 
     /** Ends a request. Java 11 cannot cancel it, so that the response is closed when it arrives. */
-    private static void abandon(CompletableFuture<HttpResponse<InputStream>> pending) {
+    private static void abandon(CompletableFuture<? extends HttpResponse<?>> pending) {
         pending.whenComplete((late, failure) -> {
-            if (late != null) {
-                closeQuietly(late.body());
+            if (late != null && late.body() instanceof Closeable) {
+                closeQuietly((Closeable) late.body());
             }
         });
         if (Runtime.version().feature() >= CANCELS_SINCE) {
@@ -143,7 +160,7 @@ public final class Control {
         }
     }
 
-    private static void closeQuietly(InputStream response) {
+    static void closeQuietly(Closeable response) {
         try {
             response.close();
         } catch (IOException e) {
@@ -200,14 +217,62 @@ public final class Control {
         throw refused(method + " " + path, response.statusCode(), text);
     }
 
+    /** Sends a request and waits for the response as long as the emulator responds to other requests. */
     private <T> HttpResponse<T> exchange(String name, HttpRequest request, HttpResponse.BodyHandler<T> handler) {
+        long begin = System.nanoTime();
+        CompletableFuture<HttpResponse<T>> pending = CLIENT.sendAsync(request, handler);
         try {
-            return CLIENT.send(request, handler);
-        } catch (IOException e) {
-            throw unreachable(e);
+            while (!pending.isDone()) {
+                try {
+                    pending.get(silence.toMillis(), TimeUnit.MILLISECONDS);
+                } catch (TimeoutException e) {
+                    if (!responds() && !pending.isDone()) {
+                        throw silent(name, Duration.ofNanos(System.nanoTime() - begin));
+                    }
+                }
+            }
+            return pending.get();
+        } catch (ExecutionException e) {
+            throw failed(name, request, e.getCause());
         } catch (InterruptedException e) {
             throw interrupted(name, e);
+        } finally {
+            if (!pending.isDone()) {
+                abandon(pending);
+            }
         }
+    }
+
+    /** Returns true if the emulator responds in time to a request that takes no time. */
+    boolean responds() throws InterruptedException {
+        try {
+            CLIENT.send(request("GET", CHECK, null, silence), BodyHandlers.discarding());
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /** Returns the exception about an emulator that responds neither to a request nor to that for {@link #CHECK}. */
+    RocketMQException silent(String request, Duration waited) {
+        return new RocketMQException(base + ": the control port has responded neither to " + request + " for "
+                + seconds(waited) + " nor to GET " + CHECK + " for " + seconds(silence) + "; check that the emulator's process "
+                + "is not paused, and start it again if it does not respond");
+    }
+
+    private RocketMQException late(String request, Duration limit, Exception cause) {
+        return new RocketMQException(base + ": the control port has not responded to " + request + " within " + seconds(limit)
+                + "; check that the emulator's process is not paused, and start it again if it does not respond", cause);
+    }
+
+    private static String seconds(Duration length) {
+        return BigDecimal.valueOf(length.toMillis(), 3).stripTrailingZeros().toPlainString() + " s";
+    }
+
+    private RocketMQException failed(String name, HttpRequest request, Throwable cause) {
+        boolean isLate = cause instanceof HttpTimeoutException && !(cause instanceof HttpConnectTimeoutException);
+        return isLate && request.timeout().isPresent()
+                ? late(name, request.timeout().get(), (HttpTimeoutException) cause) : unreachable(cause);
     }
 
     private HttpRequest request(String method, String path, Map<String, ?> body, Duration limit) {

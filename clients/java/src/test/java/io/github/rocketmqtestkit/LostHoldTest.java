@@ -115,8 +115,8 @@ class LostHoldTest {
             Control control = new Control("http://127.0.0.1:" + silent.getLocalPort(), "");
             RocketMQException refusal = assertThrows(RocketMQException.class,
                     () -> control.lasting("POST", "/v1/hold", Map.of("name", "OrderTest.pays"), SHORT));
-            assertTrue(refusal.getMessage().endsWith(": the control port has not responded to POST /v1/hold within 50 ms; "
-                    + "check that the emulator responds, and start it again if it does not"), refusal.getMessage());
+            assertTrue(refusal.getMessage().endsWith(": the control port has not responded to POST /v1/hold within 0.05 s; "
+                    + "check that the emulator's process is not paused, and start it again if it does not respond"), refusal.getMessage());
             assertThrows(RocketMQException.class, () -> control.ready(SHORT));
         }
     }
