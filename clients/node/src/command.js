@@ -3,6 +3,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
 const READY_MS = 60_000;
+const STOP_MS = 10_000;
 const KEPT_ERRORS = 16_384;
 const ARGUMENTS = ["--exit-with-parent", "--profile", "fast"].concat(
   ["--namesrv-port", "--broker-port", "--grpc-port", "--control-port"].flatMap((option) => [option, "0"]),
@@ -44,8 +45,11 @@ function problemOf(path) {
   }
 }
 
-/** Start the command on free ports. Resolves to the addresses of its ready line and a function that stops it. */
-export async function startCommand({ command, args = [] } = {}) {
+/**
+ * Start the command on free ports. Resolves to the addresses of its ready line, its process, and a function that stops it,
+ * and that kills it after `stopMs`.
+ */
+export async function startCommand({ command, args = [], stopMs = STOP_MS } = {}) {
   const words = [...findCommand(command), ...ARGUMENTS, ...args];
   // The command stops when this pipe closes, which happens when this process ends, in any way.
   const child = spawn(words[0], words.slice(1), { stdio: ["pipe", "pipe", "pipe"] });
@@ -63,9 +67,19 @@ export async function startCommand({ command, args = [] } = {}) {
   const stop = async () => {
     child.ref();
     child.stdin.end();
+    let isKilled = false;
+    const timer = setTimeout(() => {
+      isKilled = child.kill("SIGKILL");
+    }, stopMs);
     await ended;
+    clearTimeout(timer);
+    if (isKilled) {
+      throw new Error(
+        `rocketmq-emulator: has not stopped within ${stopMs / 1000} s, and was killed; check that its process is not paused`,
+      );
+    }
   };
-  return { ready, stop };
+  return { ready, child, stop };
 }
 
 function readyLine(child, ended) {

@@ -1,7 +1,7 @@
 import { AssertionError } from "node:assert";
 import * as http from "node:http";
 import * as https from "node:https";
-import { text as textOf } from "node:stream/consumers";
+import { buffer as bufferOf, json as jsonOf, text as textOf } from "node:stream/consumers";
 
 /** A refusal of the control port (application/problem+json). */
 export class ControlError extends Error {
@@ -17,6 +17,14 @@ export class ControlError extends Error {
 
 /** The longest time (ms) until a running emulator returns its addresses. */
 const READY_MS = 30_000;
+/**
+ * The time (ms) without a response after which another request checks that the emulator responds at all, and the limit of
+ * that request. A request may take longer: a jump waits for clients.
+ */
+const CHECK_MS = 30_000;
+const CHECK_PATH = "/healthz";
+/** What to do about an emulator that does not respond. */
+export const IF_PAUSED = "check that the emulator's process is not paused, and start it again if it does not respond";
 /** The longest time (ms) without a line in a lasting response, of which the emulator sends one every 15 s. */
 const SILENCE_MS = 120_000;
 
@@ -51,11 +59,17 @@ class LastingResponse {
   }
 }
 
+/** An emulator does not respond in time. */
+class NoResponse extends Error {}
+
 /** Sends requests to a control port. */
 export class Control {
-  constructor(url, token) {
+  #checkMs;
+
+  constructor(url, token, { checkMs = CHECK_MS } = {}) {
     this.url = url.replace(/\/+$/, "");
     this.token = token;
+    this.#checkMs = checkMs;
   }
 
   get(path, query = {}) {
@@ -63,23 +77,23 @@ export class Control {
   }
 
   /** Resolve to the response to GET as text. */
-  async text(path, query = {}) {
-    return (await this.#exchange("GET", withQuery(path, query))).text();
+  text(path, query = {}) {
+    return this.#read("GET", withQuery(path, query), undefined, textOf);
   }
 
   /** Resolve to the response to GET as a Buffer. */
-  async bytes(path) {
-    return Buffer.from(await (await this.#exchange("GET", path)).arrayBuffer());
+  bytes(path) {
+    return this.#read("GET", path, undefined, bufferOf);
   }
 
   /** Resolve to the response to GET as a stream, which need not end. */
-  async stream(path, query = {}) {
-    return (await this.#exchange("GET", withQuery(path, query))).body;
+  stream(path, query = {}) {
+    return this.#open("GET", withQuery(path, query));
   }
 
   /** Resolve to the addresses of the emulator. */
-  ready() {
-    return this.request("GET", "/readyz", undefined, AbortSignal.timeout(READY_MS));
+  ready(limitMs = READY_MS) {
+    return this.#read("GET", "/readyz", undefined, jsonOf, limitMs);
   }
 
   post(path, body) {
@@ -90,8 +104,8 @@ export class Control {
     return this.request("DELETE", path);
   }
 
-  async request(method, path, body, signal) {
-    return (await this.#exchange(method, path, body, signal)).json();
+  request(method, path, body) {
+    return this.#read(method, path, body, jsonOf);
   }
 
   /**
@@ -100,9 +114,7 @@ export class Control {
    */
   async keepOpen(method, path, body, { signal, silenceMs } = {}) {
     signal?.throwIfAborted();
-    const url = new URL(this.url + path);
-    const { request } = url.protocol === "https:" ? https : http;
-    const sent = request(url, { method, headers: this.#headers(body), agent: false });
+    const sent = this.#request(method, path, body);
     const abandon = () => sent.destroy(signal.reason);
     signal?.addEventListener("abort", abandon, { once: true });
     try {
@@ -123,20 +135,73 @@ export class Control {
     }
   }
 
-  async #exchange(method, path, body, signal) {
+  /** Send a request and resolve to what a function returns about its response. */
+  async #read(method, path, body, content, limitMs) {
+    const response = await this.#open(method, path, body, limitMs);
+    try {
+      return await content(response);
+    } catch (cause) {
+      throw cause instanceof NoResponse || cause instanceof SyntaxError ? cause : this.#unreachable(cause);
+    }
+  }
+
+  /**
+   * Send a request and resolve to its response, a stream. As long as nothing arrives, other requests check that the
+   * emulator responds. If it does not, the request ends with an error. `limitMs` ends it without these requests.
+   */
+  async #open(method, path, body, limitMs) {
+    const name = `${method} ${path}`;
+    let sent;
     let response;
     try {
-      response = await fetch(this.url + path, {
-        method,
-        headers: this.#headers(body),
-        body: body === undefined ? undefined : JSON.stringify(body),
-        signal,
+      sent = this.#request(method, path, body);
+      sent.once("socket", (socket) => this.#watch(socket, name, limitMs, (error) => (response ?? sent).destroy(error)));
+      response = await new Promise((resolve, reject) => {
+        sent.once("response", resolve);
+        sent.on("error", reject);
+        sent.end(body === undefined ? undefined : JSON.stringify(body));
       });
     } catch (cause) {
-      throw this.#unreachable(cause);
+      throw cause instanceof NoResponse ? cause : this.#unreachable(cause);
     }
-    if (response.ok) return response;
-    throw refusal(method, path, response, await response.text());
+    if (response.statusCode < 300) return response;
+    throw refusal(method, path, { status: response.statusCode }, await textOf(response));
+  }
+
+  /** Call `end` with an error if nothing arrives at the socket of a request, and the emulator does not respond. */
+  #watch(socket, name, limitMs, end) {
+    const began = performance.now();
+    socket.setTimeout(limitMs ?? this.#checkMs);
+    socket.on("timeout", async () => {
+      const received = socket.bytesRead;
+      if (limitMs === undefined && ((await this.#responds()) || socket.bytesRead > received)) {
+        socket.setTimeout(this.#checkMs);
+        return;
+      }
+      const waited = seconds(performance.now() - began);
+      const text =
+        limitMs === undefined
+          ? `responded neither to ${name} for ${waited} nor to GET ${CHECK_PATH} for ${seconds(this.#checkMs)}`
+          : `not responded to ${name} within ${seconds(limitMs)}`;
+      end(new NoResponse(`${this.url}: the control port has ${text}; ${IF_PAUSED}`));
+    });
+  }
+
+  /** Resolve to true if the emulator responds in time to a request that takes no time. */
+  async #responds() {
+    try {
+      await this.#read("GET", CHECK_PATH, undefined, textOf, this.#checkMs);
+      return true;
+    } catch (error) {
+      return error instanceof ControlError;
+    }
+  }
+
+  /** Return a request over a connection of its own, which is not sent yet. */
+  #request(method, path, body) {
+    const url = new URL(this.url + path);
+    const { request } = url.protocol === "https:" ? https : http;
+    return request(url, { method, headers: this.#headers(body), agent: false });
   }
 
   #headers(body) {
@@ -150,6 +215,8 @@ export class Control {
     return new Error(`${this.url}: the control port does not respond; does the emulator run?`, { cause });
   }
 }
+
+const seconds = (milliseconds) => `${Math.round(milliseconds) / 1000} s`;
 
 function withQuery(path, query) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);

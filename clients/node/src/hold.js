@@ -1,5 +1,7 @@
 import { basename } from "node:path";
 
+import { IF_PAUSED } from "./control.js";
+
 /** The most characters of the name of a hold. */
 const NAME_MAX = 200;
 /** The longest wait for a test of another process. Jest fails a test or hook after 5 s, without the name of the holder. */
@@ -39,7 +41,7 @@ export async function hold(control, name, { timeout = WAIT, signal, answerMs = A
     if (silent.aborted && !signal?.aborted) {
       throw new Error(
         `${control.url}: the control port has not responded to a request for its hold, which waits ${timeout} at most; ` +
-          "check that the emulator responds, and start it again if it does not",
+          IF_PAUSED,
         { cause: error },
       );
     }

@@ -53,7 +53,7 @@ function split(line) {
 
 async function* linesOf(stream) {
   let text = "";
-  for await (const part of stream.pipeThrough(new TextDecoderStream())) {
+  for await (const part of stream.setEncoding("utf8")) {
     const lines = (text + part).split("\n");
     text = lines.pop();
     yield* lines;
