@@ -97,7 +97,7 @@ const connectTimeout = 30 * time.Second
 func (c *control) ready(limit time.Duration) (found addresses, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	response, err := c.send(ctx, http.MethodGet, "/readyz", nil)
+	response, err := c.send(ctx, "GET", "/readyz", nil)
 	if err == nil {
 		defer response.Close()
 		err = json.NewDecoder(response).Decode(&found)

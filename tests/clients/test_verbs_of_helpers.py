@@ -29,7 +29,7 @@ EXCEPTIONS: Mapping[str, str] = {
     "GET /openapi.json": DESCRIBES,
     "GET /v1/faults/schema": DESCRIBES,
     "GET /v1/journal/schema": DESCRIBES,
-    "GET /healthz": "for supervisors of the process; a helper waits for the ready line or reads /readyz",
+    "GET /healthz": "for supervisors of the process; a helper checks with it an emulator that does not respond",
 }
 """Verbs for which the helpers need no method. Requests of GENERIC reach them."""
 UNUSED_FIELDS: Mapping[str, str] = {
