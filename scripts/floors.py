@@ -12,6 +12,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -199,9 +200,15 @@ def read(folder: str, root: Path = ROOT) -> dict[str, str]:
     return {file: (root / file).read_text() for file in sources(folder, root)}
 
 
+@cache
+def steps_of(folder: str, root: Path = ROOT) -> Sequence[Step]:
+    """The imports among the sources of a folder. They are read once in a process."""
+    return tuple(steps(read(folder, root)))
+
+
 def drawing(folder: str, root: Path = ROOT) -> str:
     """The floors of a folder as text, the highest first, with the rooms that each room imports."""
-    below = arrows(steps(read(folder, root)))
+    below = arrows(steps_of(folder, root))
     drawn = floors(ROOMS[folder], below)
     lines = [folder]
     for number, rooms in reversed(list(enumerate(drawn))):
@@ -214,7 +221,7 @@ def table(root: Path = ROOT) -> list[str]:
     """The lines of the table in ARCHITECTURE.md: rooms of all folders, the lowest first, without single modules."""
     lines = ["| room | floor | idea |", "|---|---:|---|"]
     for folder, order in ROOMS.items():
-        drawn = floors(order, arrows(steps(read(folder, root))))
+        drawn = floors(order, arrows(steps_of(folder, root)))
         lines += [
             f"| `{folder}/{room}/` | {number} | {docstring_of(folder, room, root)} |"
             for number, rooms in enumerate(drawn)

@@ -10,6 +10,8 @@ from pathlib import Path
 import floors
 import pytest
 
+pytestmark = pytest.mark.xdist_group("layers")
+"""The sources are parsed once in a process."""
 ROOT = Path(__file__).resolve().parents[2]
 NAMESPACE = "rocketmq_testkit"
 BELOW: dict[str, frozenset[str]] = {
@@ -195,7 +197,7 @@ TWO = [["a", "b"], ["c", "d"]]
 @pytest.mark.parametrize("folder", floors.ROOMS)
 def test_a_room_imports_only_rooms_below_it(folder: str) -> None:
     """No import of a folder leads to a room that is listed after the importing one, not even for type checkers."""
-    assert floors.steps_up(floors.ROOMS[folder], floors.steps(floors.read(folder))) == []
+    assert floors.steps_up(floors.ROOMS[folder], floors.steps_of(folder)) == []
 
 
 @pytest.mark.parametrize("folder", floors.ROOMS)
@@ -204,7 +206,7 @@ def test_no_files_of_a_folder_import_each_other_in_a_circle(folder: str) -> None
 
     Two types that refer to each other belong in one file; else one of them takes a Protocol, or a callback.
     """
-    assert floors.circles(floors.steps(floors.read(folder))) == []
+    assert floors.circles(floors.steps_of(folder)) == []
 
 
 @pytest.mark.parametrize(
