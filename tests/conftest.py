@@ -30,6 +30,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture
+def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """The fixture of pytest, whose processes do not import Hypothesis: that takes a fifth of their time."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")  # the fixture has deleted it
+    return pytester
+
+
+@pytest.fixture
 def tell_figure(request: pytest.FixtureRequest) -> Callable[[str], None]:
     """Return a function that a test calls with a sentence about a measured figure.
 
