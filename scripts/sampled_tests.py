@@ -6,7 +6,7 @@ The marker `sampled` is for tests that repeat one rule, such as with each SDK. W
 pytest runs a third of the parameters of each marked test, and each test without parameters. If a file is marked with
 `sampled("tests")`, only a third of its tests without parameters run. A hash of the names chooses. `make test-seldom`
 runs all marked tests, and this command writes the record, `tests/sampled.json`, from the JUnit files. A file that has
-changed since runs whole.
+changed since runs whole. The JUnit file of all tests of the changed files is enough, because the rows of others stay.
 
 With TEST_SAMPLE=all, pytest runs a third of the parameters of every test, marked or not. That is for runs of tests that
 have passed whole with other libraries or without compiled modules.
@@ -78,8 +78,16 @@ def problem(record: Mapping[str, Any], files: Sequence[str], root: Path = ROOT) 
     )
 
 
-def form_of(reports: Iterable[Path], files: Sequence[str], root: Path = ROOT) -> dict[str, Any]:
-    """Return the record of a run. Raises SampledTestsError if a test failed, or if a file did not run."""
+def form_of(
+    reports: Iterable[Path], files: Sequence[str], root: Path = ROOT, record: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the record of a run. Files that did not run keep their row of `record`, if they have not changed since.
+
+    Raises SampledTestsError if a test failed, or if another file did not run.
+    """
+    earlier = (
+        {} if record is None else {file: row for file, row in record["files"].items() if unchanged(record, file, root)}
+    )
     counts = dict.fromkeys(files, 0)
     for report in reports:
         for case in ElementTree.parse(report).getroot().iter("testcase"):
@@ -88,11 +96,12 @@ def form_of(reports: Iterable[Path], files: Sequence[str], root: Path = ROOT) ->
                 raise SampledTestsError(f"{file}: {case.get('name')} failed; only a whole run that passed is recorded")
             if file in counts:
                 counts[file] += 1
-    missing = [file for file, count in counts.items() if not count]
+    missing = [file for file, count in counts.items() if not count and file not in earlier]
     if missing:
         raise SampledTestsError(f"{missing[0]}: no test ran; only a whole run is recorded")
     date = f"{datetime.now(UTC):%Y-%m-%d}"
-    return {"date": date, "files": {file: [digest_of(root / file), count] for file, count in counts.items()}}
+    rows = {file: [digest_of(root / file), count] if count else earlier[file] for file, count in counts.items()}
+    return {"date": date, "files": rows}
 
 
 def text_of(form: Mapping[str, Any]) -> str:
@@ -104,7 +113,7 @@ def text_of(form: Mapping[str, Any]) -> str:
 def main(words: Sequence[str]) -> int:
     """Write the record from JUnit files."""
     try:
-        form = form_of([Path(word) for word in words], marked_files())
+        form = form_of([Path(word) for word in words], marked_files(), record=read())
     except SampledTestsError as error:
         print(f"sampled tests: {error}", file=sys.stderr)
         return 1

@@ -159,6 +159,20 @@ def test_only_a_whole_run_that_passed_is_recorded(project: Path) -> None:
     assert counts == {"tests/test_a.py": 1, "tests/test_b.py": 1}
 
 
+def test_files_that_have_not_changed_keep_their_row(project: Path) -> None:
+    """A run of the changed files is enough. Files that have changed must run."""
+    files = ["tests/test_a.py", "tests/test_b.py"]
+    (project / files[1]).write_text("1")
+    report = project / "report.xml"
+    report.write_text(f"<testsuites><testsuite>{CASE.format(name='a', more='')}</testsuite></testsuites>")
+    rows = {file: [digest_of(project / file), 7] for file in files}
+    found = form_of([report], files, project, {"date": "2026-01-31", "files": rows})
+    assert {file: row[1] for file, row in found["files"].items()} == {files[0]: 1, files[1]: 7}
+    (project / files[1]).write_text("2")
+    with pytest.raises(SampledTestsError, match=r"^tests/test_b\.py: no test ran"):
+        form_of([report], files, project, {"date": "2026-01-31", "files": rows})
+
+
 def test_marked_files_are_found_by_the_mark_of_the_file_or_of_a_test(project: Path) -> None:
     for name, text in (
         ("b", "@pytest.mark.sampled\ndef test(): ..."),
