@@ -305,8 +305,9 @@ def run_oldest() -> None:
     files = (*PROTOCOL_SAMPLE, *LIBRARIES_OF_FIXTURES)
     pytest("oldest", "-m", "not alone", *WITHOUT_NEWEST, *existing(files), python=python, sample=sampled_tests.OF_ALL)
     # The oldest pytest-asyncio of our own tests cannot be imported by that pytest.
-    call(python, "-m", "pip", "uninstall", "--quiet", "--yes", "pytest-asyncio")
-    call(python, "-m", "pip", "install", "--quiet", f"pytest=={OLDEST_PYTEST}")
+    pip = (sys.executable, "-m", "pip", "--python", python)
+    call(*pip, "uninstall", "--quiet", "--yes", "pytest-asyncio")
+    call(*pip, "install", "--quiet", f"pytest=={OLDEST_PYTEST}")
     pytest("oldest-pytest", "tests/fixtures/test_plugin.py", python=python)
 
 
