@@ -261,7 +261,12 @@ def run_exploration() -> None:
 
 
 def run_console() -> None:
-    """Use every view and button of the web console in a browser. Pictures of the views are in `.reports/console`."""
+    """Use every view and button of the web console in a browser, and open pages of the documentation site.
+
+    Pictures of the views are in `.reports/console`.
+    """
+    if not (ROOT / "build" / "site").is_dir():
+        run_docs()
     pytest("console", "-s", *existing(CONSOLE), python=environment(environments.BROWSER), workers="0")
 
 

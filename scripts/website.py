@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pages
-from docs_site import api_page, checks, operations_page, options_page, sources
+from docs_site import api_page, checks, finish, operations_page, options_page, sources
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.pages import behavior_page, version_page
 
@@ -78,6 +78,7 @@ def build() -> int:
     done = subprocess.run([program(), "build", "--strict", "--config-file", CONFIGURATION], cwd=ROOT, check=False)
     if done.returncode != 0:
         found.append(f"{program()} ended with code {done.returncode}")
+    finish.finish(SITE)
     found += checks.problems(SITE)
     for problem in found:
         print(problem)

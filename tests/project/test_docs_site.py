@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import rocketmq_testkit
 import website
-from docs_site import api_page, checks, operations_page, options_page, sources
+from docs_site import api_page, checks, finish, operations_page, options_page, sources
 from docs_site.sources import BrokenLink, Page
 from rocketmq_testkit.fixtures import plugin
 
@@ -170,3 +170,66 @@ def test_each_figure_of_the_readme_is_a_measured_number() -> None:
             assert int(here.replace(",", "")) <= int(cases) + int(scenarios)
         else:
             assert re.search(rf"\| {re.escape(here)} \| {re.escape(there)}", bench), what
+
+
+def cell(text: str, attributes: str = "") -> str:
+    """Return the finished form of one cell of a table."""
+    [found] = re.findall(r"<td.*</td>", finish.finished(f"<table><tr><td{attributes}>{text}</td></tr></table>"))
+    return str(found)
+
+
+def test_long_identifiers_in_tables_can_break_between_their_words() -> None:
+    """A key or a request code breaks between its words, so that its column can be narrow. Attributes do not change."""
+    assert cell("<code>authorizationMetadataProvider</code>") == (
+        "<td><code>authorization<wbr>Metadata<wbr>Provider</code></td>"
+    )
+    assert cell("UPDATE_AND_CREATE_TOPIC") == "<td>UPDATE_<wbr>AND_<wbr>CREATE_<wbr>TOPIC</td>"
+    assert cell("_UNIQUE_KEY_QUERY:b") == "<td>_UNIQUE_<wbr>KEY_<wbr>QUERY:b</td>"
+    assert cell("org.apache.RocketmqBroker") == "<td>org.<wbr>apache.<wbr>Rocketmq<wbr>Broker</td>"
+    link = '<a href="updateAndCreateTopic.html">ok</a>'
+    assert cell(link) == f"<td>{link}</td>"
+
+
+def test_lists_without_spaces_in_tables_can_break_after_each_entry() -> None:
+    assert cell("a=&quot;b&quot;;c,d、e") == "<td>a=&quot;b&quot;;<wbr>c,<wbr>d、<wbr>e</td>"
+    assert cell("10,000") == "<td>10,000</td>"
+    assert cell("<code>add(&quot;a&quot;).times(1)</code>") == (
+        "<td><code>add(&quot;a&quot;)<wbr>.times(1)</code></td>"
+    )
+
+
+def test_a_pipe_in_code_in_a_table_has_no_backslash() -> None:
+    """The Markdown has a backslash, because a pipe without it ends the cell on a forge."""
+    assert cell(r"<code>str \| None</code>") == "<td><code>str | None</code></td>"
+    text = r"<p><code>a \| b</code></p>"
+    assert finish.finished(text) == text
+
+
+def test_short_words_and_entities_in_tables_do_not_break() -> None:
+    assert cell("SendMessage &lt;ackMessage&gt;") == "<td>SendMessage &lt;ackMessage&gt;</td>"
+
+
+def test_cells_with_sentences_are_marked() -> None:
+    """The style gives cells with the class `sentence` a minimum width. Other attributes stay."""
+    sentence = "Requests must be signed by an existing user."
+    assert cell(sentence, ' style="text-align: right;"') == (
+        f'<td class="sentence" style="text-align: right;">{sentence}</td>'
+    )
+    chinese = "测试可以移动时钟并查看每条消息和请求"
+    assert cell(chinese) == f'<td class="sentence">{chinese}</td>'
+    assert cell("<code>a_name_without_a_space_is_no_sentence_at_all</code>").startswith("<td><code>")
+
+
+def test_text_outside_of_tables_is_not_changed() -> None:
+    text = "<p>authorizationMetadataProvider is <code>authorizationMetadataProvider</code></p>"
+    assert finish.finished(text) == text
+
+
+def test_chinese_pages_declare_their_language(tmp_path: Path) -> None:
+    """Browsers choose the forms of Chinese characters by the language of the page; screen readers their voice."""
+    (tmp_path / "zh").mkdir()
+    for name in ("java.html", "zh/java.html"):
+        (tmp_path / name).write_text('<!doctype html>\n<html lang="en" class="no-js"><body></body></html>')
+    finish.finish(tmp_path)
+    assert '<html lang="en" class="no-js">' in (tmp_path / "java.html").read_text()
+    assert '<html lang="zh-CN" class="no-js">' in (tmp_path / "zh" / "java.html").read_text()
