@@ -265,7 +265,8 @@ def run_console() -> None:
 
     Pictures of the views are in `.reports/console`.
     """
-    if not (ROOT / "build" / "site").is_dir():
+    home = ROOT / "build" / "site" / "index.html"
+    if not home.is_file() or '<td class="sentence"' not in home.read_text():  # `make docs-serve` writes other HTML
         run_docs()
     pytest("console", "-s", *existing(CONSOLE), python=environment(environments.BROWSER), workers="0")
 

@@ -6,7 +6,7 @@
 Both collect the Markdown pages in `build/docs`, with those that exist on the site alone: the lists of behaviors, the
 operations, the options and the Python API. `build` writes HTML to `build/site`, checks every link, anchor and entry of
 the navigation, and exits with code 1 if one is wrong. `serve` shows the site on http://127.0.0.1:8000 and follows
-changes until Ctrl-C.
+changes until Ctrl-C; its tables are wider, because docs_site/finish.py changes the HTML of `build` alone.
 """
 
 import shutil

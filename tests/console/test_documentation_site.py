@@ -1,6 +1,6 @@
 """The documentation site in a browser: no page is wider than a phone, and the tables of the reference fit a desktop.
 
-`scripts/stages.py console` builds the site if `build/site` does not exist.
+`scripts/stages.py console` builds the site unless `make docs` has built it.
 """
 
 from collections.abc import Iterator
