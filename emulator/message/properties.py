@@ -30,7 +30,10 @@ class Property(NamedTuple):
     name: str
     set_by: SetBy
     reserved: bool
-    """True if it is in MessageConst.STRING_HASH_SET: the proxy rejects it in user properties, and hides it there."""
+    """True if it is in MessageConst.STRING_HASH_SET.
+
+    The proxy rejects it among the user properties of a sent message, and omits it from those of a received message.
+    """
     steers: bool
     """True if a broker stores or delivers a message differently because of it."""
     delays: bool

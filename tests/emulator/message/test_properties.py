@@ -64,7 +64,7 @@ def test_each_property_name_is_declared_once_in_the_table() -> None:
 
 
 def test_upstream_reserves_51_property_names() -> None:
-    """MessageConst.STRING_HASH_SET of 5.3.3 has 51 names; user properties of other names are shown over gRPC."""
+    """MessageConst.STRING_HASH_SET of 5.3.3 has 51 names. The proxy omits them from the user properties of messages."""
     assert len(props.RESERVED) == 51
     assert {"KEYS", "__CRC32#", "INNER_MULTI_QUEUE_OFFSET"} <= props.RESERVED
     assert not {"__SHARDINGKEY", "__transactionId__", "INNER_MULTI_DISPATCH"} & props.RESERVED
