@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from itertools import cycle
 
+from bench_harness import BODY, BORN_HOST, FAR_MS, START_MS, BenchHarness
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.filter.message_filter import build_subscription
@@ -50,7 +51,6 @@ from rocketmq_testkit.emulator.operations.message_queries import QueryMessage
 from rocketmq_testkit.emulator.operations.offsets import QueryConsumerOffset, ResetOffset, UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendReplyMessage
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
-from world import BODY, BORN_HOST, FAR_MS, START_MS, World
 
 TOPICS, GROUPS, CLIENTS, STORED = 10_000, 1_000, 5_000, 1_000_000
 PER_GROUP, OF_GROUP = CLIENTS // GROUPS, TOPICS // GROUPS
@@ -78,8 +78,8 @@ class Deaf(DirectChannel):
         """Ignore the effect."""
 
 
-class Crowd(World):
-    """A world with groups of clients. `beats` are their channels and heartbeats."""
+class Crowd(BenchHarness):
+    """A harness with groups of clients. `beats` are their channels and heartbeats."""
 
     def __init__(self, groups: int) -> None:
         config, emulation = BrokerConfig(), EmulationConfig()
@@ -166,9 +166,9 @@ def pull(group: str, topic: str, offset: int, *, suspend_ms: int = 0) -> PullMes
     return PullMessage(group, topic, 0, offset, 1, flags, 0, suspend_ms, 0, "*", "TAG")
 
 
-def pop(world: World, group: str, topic: str, *, order: bool = False) -> PopMessage:
+def pop(harness: BenchHarness, group: str, topic: str, *, order: bool = False) -> PopMessage:
     """Return a pop of one message."""
-    return PopMessage(group, topic, 0, 1, FAR_MS, 0, world.now_ms, 0, "TAG", "*", order)
+    return PopMessage(group, topic, 0, 1, FAR_MS, 0, harness.now_ms, 0, "TAG", "*", order)
 
 
 def submitted(operation: Callable[[Crowd], Operation]) -> Step:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 
+from bench_harness import BORN_HOST, START_MS
 from looking import unique_key
 from rocketmq_testkit.conformance.clients.receipt_handles import popped_receipt
 from rocketmq_testkit.emulator.config import EmulationConfig
@@ -45,7 +46,6 @@ from rocketmq_testkit.emulator.operations.consume import (
 from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
-from world import BORN_HOST, START_MS
 
 LIMIT_MS = 10.0
 LOOKS = 11

@@ -13,13 +13,13 @@ import sys
 from collections.abc import Callable
 from time import process_time
 
+from bench_harness import BORN_HOST, BenchHarness
 from document import Table, options
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.filter.sql_filter import compile_sql
 from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.send import SendMessage
-from world import BORN_HOST, World
 
 EXPRESSION = "color = 'red' AND size > 98"
 GOAL = 200_000
@@ -42,17 +42,17 @@ def properties(number: int) -> dict[str, str]:
     }
 
 
-def filled(count: int) -> World:
+def filled(count: int) -> BenchHarness:
     """Create a broker with `count` messages of 1 KiB in one queue."""
     config, emulation = BrokerConfig(), EmulationConfig()
     config.enable_property_filter = True
     emulation.store_max_bytes = 4 * 1024**3  # enough for all messages, so that none is deleted
-    world = World(Engine(brokers=[config], emulation=emulation, now_ms=NOW_MS))
-    world.topic("work")
+    harness = BenchHarness(Engine(brokers=[config], emulation=emulation, now_ms=NOW_MS))
+    harness.topic("work")
     body = b"x" * 1024
     for number in range(count):
-        world.submit(SendMessage("P", "work", 0, body, properties(number), BORN_HOST, NOW_MS))
-    return world
+        harness.submit(SendMessage("P", "work", 0, body, properties(number), BORN_HOST, NOW_MS))
+    return harness
 
 
 def alone(count: int) -> Callable[[], int]:
@@ -64,13 +64,13 @@ def alone(count: int) -> Callable[[], int]:
 
 def pulled(count: int) -> Callable[[], int]:
     """Return a function that pulls from the beginning of a queue to its end."""
-    world = filled(count)
+    harness = filled(count)
 
     def work() -> int:
         offset = found = 0
         while offset < count:
             operation = PullMessage("G", "work", 0, offset, 32, SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
-            result = world.submit(operation).outcome
+            result = harness.submit(operation).outcome
             assert isinstance(result, PullResult)
             offset, found = result.next_begin_offset, found + len(result.records)
         return found

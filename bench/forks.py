@@ -18,12 +18,12 @@ import tracemalloc
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 
+from bench_harness import BORN_HOST, START_MS, BenchHarness
 from rocketmq_testkit import Emulator
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.send import SendMessage
 from rocketmq_testkit.fixtures.host.host import Host
-from world import BORN_HOST, START_MS, World
 
 GOAL_MS = 5.0
 SERVING_GOAL_MS = 15.0
@@ -51,25 +51,25 @@ def stored(messages: int, topics: int = 1, slaves: int = 0, queues: int = QUEUES
     """Return an engine with messages of 1 KiB, in all queues of its topics by turns."""
     slave_configs = [BrokerConfig(broker_id=number, broker_role="SLAVE") for number in range(1, slaves + 1)]
     engine = Engine(brokers=[BrokerConfig(), *slave_configs], now_ms=START_MS)
-    world = World(engine)
-    names = [world.topic(f"topic-{number}", QUEUES) for number in range(topics)]
+    harness = BenchHarness(engine)
+    names = [harness.topic(f"topic-{number}", QUEUES) for number in range(topics)]
     for number in range(messages):
-        send(world, names[number % topics], number // topics % queues)
+        send(harness, names[number % topics], number // topics % queues)
     return engine
 
 
-def send(world: World, topic: str, queue_id: int) -> None:
+def send(harness: BenchHarness, topic: str, queue_id: int) -> None:
     """Send a message of 1 KiB."""
-    operation = SendMessage("P", topic, queue_id, BODY, {"UNIQ_KEY": "k"}, BORN_HOST, world.now_ms)
-    world.submit(operation)
+    operation = SendMessage("P", topic, queue_id, BODY, {"UNIQ_KEY": "k"}, BORN_HOST, harness.now_ms)
+    harness.submit(operation)
 
 
 def in_flight(messages: int) -> Engine:
     """Return an engine whose messages are all in flight, each with an acknowledgement of its own to come."""
     engine = stored(messages, queues=1)
-    world = World(engine)
+    harness = BenchHarness(engine)
     for _ in range(messages):
-        world.pop("topic-0")
+        harness.pop("topic-0")
     return engine
 
 
@@ -82,7 +82,7 @@ def fork_of_fork(engine: Engine) -> Engine:
     """Return the tenth generation of forks, each with a message of its own."""
     for _ in range(10):
         engine = fork(engine)
-        send(World(engine), "topic-0", 0)
+        send(BenchHarness(engine), "topic-0", 0)
     return engine
 
 
@@ -110,11 +110,11 @@ def measured(name: str, parent: Engine) -> Row:
         del forked
     gc.collect()
     tracemalloc.start()
-    world = World(fork(parent))
+    harness = BenchHarness(fork(parent))
     of_fork = tracemalloc.get_traced_memory()[0]
-    world.topic("topic-0", QUEUES)
+    harness.topic("topic-0", QUEUES)
     for number in range(1_000):
-        send(world, "topic-0", number % QUEUES)
+        send(harness, "topic-0", number % QUEUES)
     written = tracemalloc.get_traced_memory()[0] - of_fork
     tracemalloc.stop()
     return Row(name, min(times), statistics.median(times), of_fork / KIB, written_kib=written / KIB)

@@ -32,13 +32,13 @@ import parked
 import reads_and_batches
 import special_topics
 import with_slaves
+from bench_harness import FAR_MS, BenchHarness, empty
 from document import Table, options
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.message.receipt import Receipt
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed
 from rocketmq_testkit.emulator.operations.consume import AckMessage, ChangeInvisibleTime
-from world import FAR_MS, World, empty
 
 GOAL = 1.5
 STORED, IN_FLIGHT, WAITING, CROWD = 1_000_000, 100_000, 10_000, 1_000
@@ -49,100 +49,100 @@ CHECKS = 3
 STEPS = 1_000
 
 
-def full(factor: int) -> World:
+def full(factor: int) -> BenchHarness:
     """Return the full emulator. Its journal is full as well."""
-    world = empty()
+    harness = empty()
     in_flight, waiting = IN_FLIGHT // factor, WAITING // factor
-    topics = [world.topic(f"other-{number}", 4) for number in range(16)]
+    topics = [harness.topic(f"other-{number}", 4) for number in range(16)]
     for number in range(STORED // factor // 2):
-        world.send("work")
+        harness.send("work")
         if number % MESSAGES_PER_MS == 0:
-            world.engine.scheduler.advance_to(world.now_ms + 1)
+            harness.engine.scheduler.advance_to(harness.now_ms + 1)
     for number in range(STORED // factor // 2):
-        world.send(topics[number % len(topics)])
-    world.engine.scheduler.advance_to(world.now_ms + 1_000)
+        harness.send(topics[number % len(topics)])
+    harness.engine.scheduler.advance_to(harness.now_ms + 1_000)
     for _ in range(in_flight):
-        world.pop("work")
+        harness.pop("work")
     crowd = CROWD // factor
     for number in range(waiting):
-        name = "crowd" if number < crowd else world.topic(f"idle-{number // 100}")
+        name = "crowd" if number < crowd else harness.topic(f"idle-{number // 100}")
         channel = DirectChannel(f"client-{number}")
-        call = world.pop(name, group="G", poll_ms=FAR_MS, channel=channel)
+        call = harness.pop(name, group="G", poll_ms=FAR_MS, channel=channel)
         assert call.outcome is None
-    return world
+    return harness
 
 
 # --- The steps: each prepares its data and returns the function to time, which repeats the step `count` times.
 
-Step = Callable[[World, int], Callable[[], None]]
+Step = Callable[[BenchHarness, int], Callable[[], None]]
 
 
-def send(world: World, count: int) -> Callable[[], None]:
+def send(harness: BenchHarness, count: int) -> Callable[[], None]:
     """Send to a topic without waiting consumers."""
-    return lambda: world.send("work", count)
+    return lambda: harness.send("work", count)
 
 
-def pop_one(world: World, count: int) -> Callable[[], None]:
+def pop_one(harness: BenchHarness, count: int) -> Callable[[], None]:
     """Pop one message."""
-    world.send("work", count)
+    harness.send("work", count)
 
     def work() -> None:
         for _ in range(count):
-            world.pop("work")
+            harness.pop("work")
 
     return work
 
 
-def pop_many(world: World, count: int) -> Callable[[], None]:
+def pop_many(harness: BenchHarness, count: int) -> Callable[[], None]:
     """Pop 32 messages; the time is per message."""
-    world.send("work", count)
+    harness.send("work", count)
 
     def work() -> None:
         for _ in range(count // 32):
-            world.pop("work", 32)
+            harness.pop("work", 32)
 
     return work
 
 
-def _with_receipts(world: World, count: int, operation: Callable[[Receipt], Operation]) -> Callable[[], None]:
+def _with_receipts(harness: BenchHarness, count: int, operation: Callable[[Receipt], Operation]) -> Callable[[], None]:
     """Submit an operation for each of `count` popped messages."""
-    world.send("work", count)
-    receipts = world.receipts("work", count)
+    harness.send("work", count)
+    receipts = harness.receipts("work", count)
 
     def work() -> None:
         for receipt in receipts:
-            world.submit(operation(receipt))
+            harness.submit(operation(receipt))
 
     return work
 
 
-def ack(world: World, count: int) -> Callable[[], None]:
+def ack(harness: BenchHarness, count: int) -> Callable[[], None]:
     """Acknowledge; the way through the timer into the revive topic is not measured."""
-    return _with_receipts(world, count, lambda it: AckMessage("G", "work", 0, it.text(), it.queue_offset))
+    return _with_receipts(harness, count, lambda it: AckMessage("G", "work", 0, it.text(), it.queue_offset))
 
 
-def change(world: World, count: int) -> Callable[[], None]:
+def change(harness: BenchHarness, count: int) -> Callable[[], None]:
     """Change the invisible duration."""
     return _with_receipts(
-        world, count, lambda it: ChangeInvisibleTime("G", "work", 0, it.text(), it.queue_offset, FAR_MS)
+        harness, count, lambda it: ChangeInvisibleTime("G", "work", 0, it.text(), it.queue_offset, FAR_MS)
     )
 
 
-def revive(world: World, count: int) -> Callable[[], None]:
+def revive(harness: BenchHarness, count: int) -> Callable[[], None]:
     """Let check points expire: timer, revive queue and retry topic together."""
-    world.send("work", count)
+    harness.send("work", count)
     for _ in range(count):
-        world.pop("work", invisible_ms=5_000)
+        harness.pop("work", invisible_ms=5_000)
 
     def work() -> None:
-        world.engine.scheduler.advance_to(world.now_ms + 10_000)
+        harness.engine.scheduler.advance_to(harness.now_ms + 10_000)
 
     return work
 
 
-def timers(world: World, count: int) -> Callable[[], None]:
+def timers(harness: BenchHarness, count: int) -> Callable[[], None]:
     """Set and cancel timers."""
-    scheduler = world.engine.scheduler
+    scheduler = harness.engine.scheduler
 
     def work() -> None:
         for _ in range(count):
@@ -151,9 +151,9 @@ def timers(world: World, count: int) -> Callable[[], None]:
     return work
 
 
-def ticks(world: World, count: int) -> Callable[[], None]:
+def ticks(harness: BenchHarness, count: int) -> Callable[[], None]:
     """Advance the clock by milliseconds, with a timer in each."""
-    scheduler = world.engine.scheduler
+    scheduler = harness.engine.scheduler
     for ms in range(count):
         scheduler.call_later(ms, lambda: None, "bench")
 
@@ -164,65 +164,65 @@ def ticks(world: World, count: int) -> Callable[[], None]:
     return work
 
 
-def wake(world: World, count: int) -> Callable[[], None]:
+def wake(harness: BenchHarness, count: int) -> Callable[[], None]:
     """Start a pop that waits, and wake it by a message."""
-    name = world.topic(f"wake-{next(world.names)}")
+    name = harness.topic(f"wake-{next(harness.names)}")
 
     def work() -> None:
         for _ in range(count):
-            call = world.pop(name, poll_ms=FAR_MS)
-            world.send(name)
+            call = harness.pop(name, poll_ms=FAR_MS)
+            harness.send(name)
             assert call.outcome is not None
 
     return work
 
 
-def wake_in_crowd(world: World, count: int) -> Callable[[], None]:
+def wake_in_crowd(harness: BenchHarness, count: int) -> Callable[[], None]:
     """Start a pop that waits behind many others of its group, and wake the first of them by a message."""
 
     def work() -> None:
         for _ in range(count):
-            world.pop("crowd", poll_ms=FAR_MS)
-            world.send("crowd")
+            harness.pop("crowd", poll_ms=FAR_MS)
+            harness.send("crowd")
 
     return work
 
 
-def poll_ends(world: World, count: int) -> Callable[[], None]:
+def poll_ends(harness: BenchHarness, count: int) -> Callable[[], None]:
     """Start pops that wait until their deadlines."""
 
     def work() -> None:
         for _ in range(count):
-            world.pop("crowd", poll_ms=10)
-        world.engine.scheduler.advance_to(world.now_ms + 20)
+            harness.pop("crowd", poll_ms=10)
+        harness.engine.scheduler.advance_to(harness.now_ms + 20)
 
     return work
 
 
-def wake_pull(world: World, count: int) -> Callable[[], None]:
+def wake_pull(harness: BenchHarness, count: int) -> Callable[[], None]:
     """Hold a pull and wake it by a message."""
-    name = world.topic(f"wake-{next(world.names)}")
+    name = harness.topic(f"wake-{next(harness.names)}")
 
     def work() -> None:
         for offset in range(count):
-            call = world.pull(name, offset, 15_000)
-            world.send(name)
+            call = harness.pull(name, offset, 15_000)
+            harness.send(name)
             assert call.outcome is not None
 
     return work
 
 
-def leave(world: World, count: int) -> Callable[[], None]:
+def leave(harness: BenchHarness, count: int) -> Callable[[], None]:
     """Close the connection of a client with a waiting pop."""
-    name = world.topic(f"wake-{next(world.names)}")
-    channels = [DirectChannel(f"gone-{next(world.names)}") for _ in range(count)]
+    name = harness.topic(f"wake-{next(harness.names)}")
+    channels = [DirectChannel(f"gone-{next(harness.names)}") for _ in range(count)]
     for channel in channels:
-        world.pop(name, poll_ms=FAR_MS, channel=channel)
+        harness.pop(name, poll_ms=FAR_MS, channel=channel)
 
     def work() -> None:
         for channel in channels:
             channel.active = False
-            world.submit(ChannelClosed(), channel)
+            harness.submit(ChannelClosed(), channel)
 
     return work
 
@@ -244,7 +244,7 @@ ROWS: tuple[tuple[str, Step], ...] = (
 )
 
 
-AnyWorld = TypeVar("AnyWorld", bound=World)
+AnyHarness = TypeVar("AnyHarness", bound=BenchHarness)
 
 WAITING_ROWS = "jumps and idle"
 """Name for `--only` of the figures that are not rows."""
@@ -264,18 +264,18 @@ class Row:
         return self.full / self.empty
 
 
-def timed(step: Callable[[AnyWorld, int], Callable[[], object]], world: AnyWorld, count: int) -> float:
+def timed(step: Callable[[AnyHarness, int], Callable[[], object]], harness: AnyHarness, count: int) -> float:
     """Return the microseconds for one step."""
-    work = step(world, count)
+    work = step(harness, count)
     begin = time.process_time_ns()
     work()
     return (time.process_time_ns() - begin) / 1000 / count
 
 
 def measure(
-    rows: Iterable[tuple[str, Callable[[AnyWorld, int], Callable[[], object]]]],
-    few: AnyWorld,
-    many: AnyWorld,
+    rows: Iterable[tuple[str, Callable[[AnyHarness, int], Callable[[], object]]]],
+    few: AnyHarness,
+    many: AnyHarness,
     only: str,
     *,
     quick: bool,

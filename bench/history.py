@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, permutations
 
+from bench_harness import START_MS, BenchHarness
 from rocketmq_testkit.emulator.config import EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.consume import AckMessage
-from world import START_MS, World
 
 GOALS = {"send": 1.00, "pull": 1.03, "pop": 1.03, "acknowledge": 1.03}
 ROUNDS = 15
@@ -59,24 +59,24 @@ class Row:
         return self.ratio <= GOALS[self.name] + self.noise
 
 
-def world(kind: int) -> World:
+def harness(kind: int) -> BenchHarness:
     """Create an emulator with a topic."""
     emulation = EmulationConfig()
     if kind != ON:
         emulation.delivery_record_max_entries = 0
-    made = World(Engine(emulation=emulation, now_ms=START_MS))
+    made = BenchHarness(Engine(emulation=emulation, now_ms=START_MS))
     made.topic("work")
     return made
 
 
-def send(of: World) -> Iterator[None]:
+def send(of: BenchHarness) -> Iterator[None]:
     """Send to a topic without waiting consumers."""
     while True:
         of.send("work")
         yield
 
 
-def pull(of: World) -> Iterator[None]:
+def pull(of: BenchHarness) -> Iterator[None]:
     """Pull 32 messages."""
     of.send("work", STEPS)
     for step in count():
@@ -84,7 +84,7 @@ def pull(of: World) -> Iterator[None]:
         yield
 
 
-def pop(of: World) -> Iterator[None]:
+def pop(of: BenchHarness) -> Iterator[None]:
     """Pop one message."""
     of.send("work", STEPS)
     while True:
@@ -92,7 +92,7 @@ def pop(of: World) -> Iterator[None]:
         yield
 
 
-def acknowledge(of: World) -> Iterator[None]:
+def acknowledge(of: BenchHarness) -> Iterator[None]:
     """Acknowledge one message."""
     of.send("work", STEPS)
     for handle in of.receipts("work", STEPS):
@@ -100,7 +100,7 @@ def acknowledge(of: World) -> Iterator[None]:
         yield
 
 
-WORK: dict[str, Callable[[World], Iterator[None]]] = {
+WORK: dict[str, Callable[[BenchHarness], Iterator[None]]] = {
     "send": send,
     "pull": pull,
     "pop": pop,
@@ -113,9 +113,9 @@ def measure(name: str) -> Row:
     rounds = []
     for number in range(ROUNDS):
         found = [0.0, 0.0, 0.0]
-        works = [WORK[name](world(kind)) for kind in (OFF, ON, OFF_AGAIN)]
+        works = [WORK[name](harness(kind)) for kind in (OFF, ON, OFF_AGAIN)]
         for work in works:
-            next(work)  # the messages of the world
+            next(work)  # the messages of the harness
         gc.collect()
         gc.disable()
         for turn in range((STEPS - 1) // SLICE):

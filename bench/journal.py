@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from bench_harness import START_MS, BenchHarness
 from rocketmq_testkit.emulator.config import EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.call import Call, Channel
@@ -22,7 +23,6 @@ from rocketmq_testkit.emulator.gate.journal import Journal
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.operations.base import Operation, Result
 from rocketmq_testkit.emulator.operations.consume import AckMessage
-from world import START_MS, World
 
 GOAL = 1.5
 """Highest ratio of the time with the default journal to that without one."""
@@ -59,12 +59,12 @@ class Row:
         return self.microseconds[0] / self.microseconds[-1]
 
 
-def world(journal: str) -> World:
+def harness(journal: str) -> BenchHarness:
     """Create an emulator with a topic and a journal: `default`, `empty` or `none`."""
     emulation = EmulationConfig()
     if journal == "empty":
         emulation.journal_max_entries = 0
-    made = World(Engine(emulation=emulation, now_ms=START_MS))
+    made = BenchHarness(Engine(emulation=emulation, now_ms=START_MS))
     if journal == "none":
         # The gate and the brokers keep references to the journal, so its class is replaced.
         made.engine.journal.__class__ = NoJournal
@@ -72,12 +72,12 @@ def world(journal: str) -> World:
     return made
 
 
-def send(of: World) -> Callable[[], None]:
+def send(of: BenchHarness) -> Callable[[], None]:
     """Return a function that sends messages to a topic without waiting consumers."""
     return lambda: of.send("work", STEPS)
 
 
-def pop(of: World) -> Callable[[], None]:
+def pop(of: BenchHarness) -> Callable[[], None]:
     """Return a function that pops messages, each with a pop of its own."""
     of.send("work", STEPS)
 
@@ -88,7 +88,7 @@ def pop(of: World) -> Callable[[], None]:
     return work
 
 
-def acknowledge(of: World) -> Callable[[], None]:
+def acknowledge(of: BenchHarness) -> Callable[[], None]:
     """Return a function that acknowledges popped messages, each with a request of its own."""
     of.send("work", STEPS)
     handles = of.receipts("work", STEPS)
@@ -101,7 +101,7 @@ def acknowledge(of: World) -> Callable[[], None]:
 
 
 JOURNALS = ("default", "empty", "none")
-WORK: dict[str, Callable[[World], Callable[[], None]]] = {"send": send, "pop": pop, "acknowledge": acknowledge}
+WORK: dict[str, Callable[[BenchHarness], Callable[[], None]]] = {"send": send, "pop": pop, "acknowledge": acknowledge}
 
 
 def measure(name: str) -> Row:
@@ -109,7 +109,7 @@ def measure(name: str) -> Row:
     found: dict[str, list[float]] = {journal: [] for journal in JOURNALS}
     for number in range(ROUNDS):
         for journal in JOURNALS if number % 2 else reversed(JOURNALS):
-            work = WORK[name](world(journal))
+            work = WORK[name](harness(journal))
             gc.collect()
             gc.disable()
             begin = time.process_time()

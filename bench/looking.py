@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from bench_harness import START_MS
 from rocketmq_testkit.emulator.config import EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.inspection.engine_parts import NoSurroundings
@@ -21,7 +22,6 @@ from rocketmq_testkit.emulator.inspection.log_index import LONG_SEARCHES
 from rocketmq_testkit.emulator.message.message import MessageToStore
 from rocketmq_testkit.emulator.operations.consume import PopMessage
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
-from world import START_MS
 
 MESSAGES = 1_000_000
 BATCH = 1_000

@@ -10,8 +10,8 @@ import gc
 import os
 from pathlib import Path
 
+from bench_harness import BORN_HOST, BenchHarness, empty
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
-from world import BORN_HOST, World, empty
 
 FIRST_MESSAGES, MESSAGES = 40_000, 300_000
 WARM_UP = 1_000
@@ -27,32 +27,32 @@ def resident_kib() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1024
 
 
-def store(world: World, count: int) -> None:
+def store(harness: BenchHarness, count: int) -> None:
     """Send messages to several queues by turns."""
-    now = world.now_ms
+    now = harness.now_ms
     for number in range(count):
         properties = {"UNIQ_KEY": f"7F00000100012A139A55{number:012X}", "WAIT": "true", "TAGS": "TagA"}
         operation = SendMessage("P", "work", number % QUEUES, BODY, properties, BORN_HOST, now)
-        assert isinstance(world.submit(operation).outcome, SendResult)
+        assert isinstance(harness.submit(operation).outcome, SendResult)
 
 
-def growth(world: World, count: int) -> float:
+def growth(harness: BenchHarness, count: int) -> float:
     """Return KiB for each of `count` messages."""
     gc.collect()
     before = resident_kib()
-    store(world, count)
+    store(harness, count)
     gc.collect()
     return (resident_kib() - before) / count
 
 
 def main() -> None:
     """Print the larger of both figures."""
-    world = empty()
-    world.topic("work", QUEUES)
-    store(world, WARM_UP)
-    first = growth(world, FIRST_MESSAGES)
-    store(world, world.engine.emulation.journal_max_entries)
-    print(max(first, growth(world, MESSAGES)))
+    harness = empty()
+    harness.topic("work", QUEUES)
+    store(harness, WARM_UP)
+    first = growth(harness, FIRST_MESSAGES)
+    store(harness, harness.engine.emulation.journal_max_entries)
+    print(max(first, growth(harness, MESSAGES)))
 
 
 if __name__ == "__main__":

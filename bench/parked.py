@@ -7,6 +7,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 
+from bench_harness import BODY, BORN_HOST, START_MS, BenchHarness, empty
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.clients import Heartbeat
@@ -19,7 +20,6 @@ from rocketmq_testkit.emulator.operations.send import (
 )
 from rocketmq_testkit.emulator.transaction.transaction_service import COMMIT, ROLLBACK
 from rocketmq_testkit.fixtures import Emulator
-from world import BODY, BORN_HOST, START_MS, World, empty
 
 PARKED = 100_000
 MILLION = 1_000_000
@@ -38,131 +38,131 @@ CROWDED_MS = START_MS + DAY_MS // 2
 PRODUCERS = "P"
 
 
-def send(world: World, count: int, **properties: str) -> list[SendResult]:
+def send(harness: BenchHarness, count: int, **properties: str) -> list[SendResult]:
     """Send messages with these properties."""
-    now, found = world.now_ms, []
+    now, found = harness.now_ms, []
     for number in range(count):
         own = {"UNIQ_KEY": f"k{number}", "PGROUP": PRODUCERS, **properties}
-        outcome = world.submit(SendMessage(PRODUCERS, "work", 0, BODY, own, BORN_HOST, now)).outcome
+        outcome = harness.submit(SendMessage(PRODUCERS, "work", 0, BODY, own, BORN_HOST, now)).outcome
         assert isinstance(outcome, SendResult), outcome
         found.append(outcome)
     return found
 
 
-def empty_of_parked() -> World:
+def empty_of_parked() -> BenchHarness:
     """Create an emulator whose transaction checks do not run between the measured steps."""
-    world = empty()
-    world.engine.brokers[0].config.transaction_check_interval = NEVER_CHECKED_MS
-    return world
+    harness = empty()
+    harness.engine.brokers[0].config.transaction_check_interval = NEVER_CHECKED_MS
+    return harness
 
 
-def full_of_parked(factor: int) -> World:
+def full_of_parked(factor: int) -> BenchHarness:
     """Create an emulator with messages that are delayed for hours.
 
     It holds timed messages in 1,000 slots and in one slot, delayed messages, and half messages.
     """
-    world = empty_of_parked()
+    harness = empty_of_parked()
     for slot in range(SLOTS):
-        send(world, PARKED // factor // SLOTS, TIMER_DELAY_SEC=str(DAY_MS // 1_000 + slot))
-    send(world, PARKED // factor, TIMER_DELIVER_MS=str(CROWDED_MS))
-    send(world, PARKED // factor, DELAY="18")
-    send(world, PARKED // factor, TRAN_MSG="true")
-    return world
+        send(harness, PARKED // factor // SLOTS, TIMER_DELAY_SEC=str(DAY_MS // 1_000 + slot))
+    send(harness, PARKED // factor, TIMER_DELIVER_MS=str(CROWDED_MS))
+    send(harness, PARKED // factor, DELAY="18")
+    send(harness, PARKED // factor, TRAN_MSG="true")
+    return harness
 
 
 Work = Callable[[], object]
 
 
-def timed_sent(world: World, count: int) -> Work:
+def timed_sent(harness: BenchHarness, count: int) -> Work:
     """Send timed messages."""
-    return lambda: void(send(world, count, TIMER_DELAY_SEC="5"))
+    return lambda: void(send(harness, count, TIMER_DELAY_SEC="5"))
 
 
-def timed_fires(world: World, count: int) -> Work:
+def timed_fires(harness: BenchHarness, count: int) -> Work:
     """Deliver timed messages."""
-    send(world, count, TIMER_DELAY_SEC="5")
-    return lambda: world.engine.scheduler.advance_to(world.now_ms + 6_000)
+    send(harness, count, TIMER_DELAY_SEC="5")
+    return lambda: harness.engine.scheduler.advance_to(harness.now_ms + 6_000)
 
 
-def timed_recalled(world: World, count: int) -> Work:
+def timed_recalled(harness: BenchHarness, count: int) -> Work:
     """Recall timed messages by their handles."""
-    return recalled(world, send(world, count, TIMER_DELAY_SEC="5"))
+    return recalled(harness, send(harness, count, TIMER_DELAY_SEC="5"))
 
 
-def recalled(world: World, sent: list[SendResult]) -> Work:
+def recalled(harness: BenchHarness, sent: list[SendResult]) -> Work:
     """Recall sent messages."""
     handles = [each.recall_handle for each in sent]
 
     def work() -> None:
         for handle in handles:
             assert handle is not None
-            outcome = world.submit(RecallMessage("work", handle)).outcome
+            outcome = harness.submit(RecallMessage("work", handle)).outcome
             assert isinstance(outcome, RecallResult), outcome
 
     return work
 
 
-def recalled_passed_over(world: World, count: int) -> Work:
+def recalled_passed_over(harness: BenchHarness, count: int) -> Work:
     """Reach the delivery time of recalled messages."""
-    timed_recalled(world, count)()
-    return lambda: world.engine.scheduler.advance_to(world.now_ms + 6_000)
+    timed_recalled(harness, count)()
+    return lambda: harness.engine.scheduler.advance_to(harness.now_ms + 6_000)
 
 
-def timed_cancelled(world: World, count: int) -> Work:
+def timed_cancelled(harness: BenchHarness, count: int) -> Work:
     """Cancel timed messages by marker messages of their producer."""
-    send(world, count, TIMER_DELAY_SEC="5")
+    send(harness, count, TIMER_DELAY_SEC="5")
 
     def work() -> None:
         for number in range(count):
-            send(world, 1, TIMER_DELAY_SEC="5", TIMER_DEL_UNIQKEY=f"work+k{number}")
+            send(harness, 1, TIMER_DELAY_SEC="5", TIMER_DEL_UNIQKEY=f"work+k{number}")
 
     return work
 
 
-def crowded_sent(world: World, count: int) -> Work:
+def crowded_sent(harness: BenchHarness, count: int) -> Work:
     """Send timed messages for a second that is crowded in the full emulator."""
-    return lambda: void(send(world, count, TIMER_DELIVER_MS=str(CROWDED_MS)))
+    return lambda: void(send(harness, count, TIMER_DELIVER_MS=str(CROWDED_MS)))
 
 
-def crowded_recalled(world: World, count: int) -> Work:
+def crowded_recalled(harness: BenchHarness, count: int) -> Work:
     """Recall timed messages of the crowded second."""
-    return recalled(world, send(world, count, TIMER_DELIVER_MS=str(CROWDED_MS)))
+    return recalled(harness, send(harness, count, TIMER_DELIVER_MS=str(CROWDED_MS)))
 
 
-def delayed_sent(world: World, count: int) -> Work:
+def delayed_sent(harness: BenchHarness, count: int) -> Work:
     """Send messages with a delay level."""
-    return lambda: void(send(world, count, DELAY="2"))
+    return lambda: void(send(harness, count, DELAY="2"))
 
 
-def delayed_fires(world: World, count: int) -> Work:
+def delayed_fires(harness: BenchHarness, count: int) -> Work:
     """Deliver messages with a delay level."""
-    send(world, count, DELAY="2")
-    return lambda: world.engine.scheduler.advance_to(world.now_ms + 6_000)
+    send(harness, count, DELAY="2")
+    return lambda: harness.engine.scheduler.advance_to(harness.now_ms + 6_000)
 
 
-def half_sent(world: World, count: int) -> Work:
+def half_sent(harness: BenchHarness, count: int) -> Work:
     """Send half messages."""
-    return lambda: void(send(world, count, TRAN_MSG="true"))
+    return lambda: void(send(harness, count, TRAN_MSG="true"))
 
 
-def committed(world: World, count: int) -> Work:
+def committed(harness: BenchHarness, count: int) -> Work:
     """Commit half messages."""
-    return ended(world, count, COMMIT)
+    return ended(harness, count, COMMIT)
 
 
-def rolled_back(world: World, count: int) -> Work:
+def rolled_back(harness: BenchHarness, count: int) -> Work:
     """Roll back half messages."""
-    return ended(world, count, ROLLBACK)
+    return ended(harness, count, ROLLBACK)
 
 
-def ended(world: World, count: int, how: int) -> Work:
+def ended(harness: BenchHarness, count: int, how: int) -> Work:
     """End half messages."""
-    halves = send(world, count, TRAN_MSG="true")
+    halves = send(harness, count, TRAN_MSG="true")
 
     def work() -> None:
         for half in halves:
             operation = EndTransaction(PRODUCERS, half.queue_offset, half.physical_offset, how, False, half.msg_id)
-            assert isinstance(world.submit(operation).outcome, Done)
+            assert isinstance(harness.submit(operation).outcome, Done)
 
     return work
 
@@ -171,7 +171,7 @@ def void(_: object) -> None:
     """Discard a value."""
 
 
-ROWS: tuple[tuple[str, Callable[[World, int], Work]], ...] = (
+ROWS: tuple[tuple[str, Callable[[BenchHarness, int], Work]], ...] = (
     ("timed message is sent", timed_sent),
     ("timed message fires", timed_fires),
     ("timed message is recalled", timed_recalled),
@@ -197,21 +197,21 @@ class CheckedProducer(DirectChannel):
         self.count += 1
 
 
-def checked(world: World, halves: int) -> Callable[[], float]:
+def checked(harness: BenchHarness, halves: int) -> Callable[[], float]:
     """Measure a transaction check of many half messages.
 
     Returns a function that measures the microseconds per half message; it can be called repeatedly.
     """
     producer = CheckedProducer("producer")
     beat = Heartbeat("producer", [PRODUCERS], [])
-    send(world, halves, TRAN_MSG="true")
+    send(harness, halves, TRAN_MSG="true")
 
     def once() -> float:
-        world.submit(beat, producer)
+        harness.submit(beat, producer)
         before = producer.count
         begin = time.process_time_ns()
         while producer.count == before:
-            world.engine.scheduler.advance_to(world.now_ms + 1_000)
+            harness.engine.scheduler.advance_to(harness.now_ms + 1_000)
         spent = time.process_time_ns() - begin
         assert producer.count - before == halves, producer.count
         return spent / 1000 / halves
@@ -219,16 +219,16 @@ def checked(world: World, halves: int) -> Callable[[], float]:
     return once
 
 
-def fired_together(world: World, count: int) -> Callable[[], float]:
+def fired_together(harness: BenchHarness, count: int) -> Callable[[], float]:
     """Measure the delivery of many timed messages of one second.
 
     Returns a function that measures the microseconds per message; it can be called repeatedly.
     """
 
     def once() -> float:
-        send(world, count, TIMER_DELAY_SEC="5")
+        send(harness, count, TIMER_DELAY_SEC="5")
         begin = time.process_time_ns()
-        world.engine.scheduler.advance_to(world.now_ms + 6_000)
+        harness.engine.scheduler.advance_to(harness.now_ms + 6_000)
         return (time.process_time_ns() - begin) / 1000 / count
 
     return once
@@ -236,35 +236,35 @@ def fired_together(world: World, count: int) -> Callable[[], float]:
 
 def jump(factor: int, **properties: str) -> float:
     """Return the processor seconds of a jump in which 100,000 messages are delivered."""
-    world = empty_of_parked()
-    send(world, PARKED // factor, **properties)
-    return jump_of(world, MINUTE_MS, PARKED // factor)
+    harness = empty_of_parked()
+    send(harness, PARKED // factor, **properties)
+    return jump_of(harness, MINUTE_MS, PARKED // factor)
 
 
 def jump_over_slots(factor: int) -> float:
     """Return the processor seconds of a jump over timed messages in 1,000 different seconds."""
-    world = empty_of_parked()
+    harness = empty_of_parked()
     for slot in range(1, SLOTS + 1):
-        send(world, PARKED // factor // SLOTS, TIMER_DELAY_SEC=str(slot))
-    return jump_of(world, (SLOTS + 1) * 1_000, PARKED // factor)
+        send(harness, PARKED // factor // SLOTS, TIMER_DELAY_SEC=str(slot))
+    return jump_of(harness, (SLOTS + 1) * 1_000, PARKED // factor)
 
 
-def jump_of(world: World, by_ms: int, due: int) -> float:
+def jump_of(harness: BenchHarness, by_ms: int, due: int) -> float:
     """Return the processor seconds of a jump; `due` messages have to be in the queue after it."""
     begin = time.process_time_ns()
-    world.engine.scheduler.advance_to(world.now_ms + by_ms)
+    harness.engine.scheduler.advance_to(harness.now_ms + by_ms)
     spent = (time.process_time_ns() - begin) / 1e9
-    assert world.engine.brokers[0].store.max_offset("work", 0) == due
+    assert harness.engine.brokers[0].store.max_offset("work", 0) == due
     return spent
 
 
 def jump_over_a_check(factor: int) -> float:
     """Return the processor seconds of a jump over half messages, for each of which a producer receives a check."""
-    world, producer = empty(), CheckedProducer("producer")
-    world.submit(Heartbeat("producer", [PRODUCERS], []), producer)
-    send(world, PARKED // factor, TRAN_MSG="true")
+    harness, producer = empty(), CheckedProducer("producer")
+    harness.submit(Heartbeat("producer", [PRODUCERS], []), producer)
+    send(harness, PARKED // factor, TRAN_MSG="true")
     begin = time.process_time_ns()
-    world.engine.scheduler.advance_to(world.now_ms + ROUND_MS)
+    harness.engine.scheduler.advance_to(harness.now_ms + ROUND_MS)
     spent = (time.process_time_ns() - begin) / 1e9
     assert producer.count == PARKED // factor, producer.count
     return spent
@@ -324,12 +324,12 @@ def idle(factor: int) -> tuple[int, float]:
 
     Returns the number of timers that fire and the ms of processor time.
     """
-    world = empty_of_parked()
+    harness = empty_of_parked()
     for slot in range(100):
-        send(world, MILLION // 2 // factor // 100, TIMER_DELAY_SEC=str(DAY_MS // 1_000 + slot))
-    send(world, MILLION // 2 // factor, DELAY="18")
-    scheduler = world.engine.scheduler
-    minute_ends = world.now_ms + MINUTE_MS
+        send(harness, MILLION // 2 // factor // 100, TIMER_DELAY_SEC=str(DAY_MS // 1_000 + slot))
+    send(harness, MILLION // 2 // factor, DELAY="18")
+    scheduler = harness.engine.scheduler
+    minute_ends = harness.now_ms + MINUTE_MS
     due = sum(timer.due_ms <= minute_ends for timer in scheduler.scheduled())
     begin = time.process_time_ns()
     scheduler.advance_to(minute_ends)

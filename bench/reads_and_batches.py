@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from bench_harness import BODY, BORN_HOST, FAR_MS, BenchHarness, response
 from rocketmq_testkit.emulator.operations.consume import Notification, PeekMessage, PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.message_queries import ViewMessage
 from rocketmq_testkit.emulator.operations.offsets import SearchOffset
@@ -9,10 +10,9 @@ from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBa
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.emulator.topic.topic_table import BATCH_QUEUE, QUEUE_TYPE
 from rocketmq_testkit.remoting.client import batch_body
-from world import BODY, BORN_HOST, FAR_MS, World, response
 
 Work = Callable[[], None]
-Step = Callable[[World, int], Work]
+Step = Callable[[BenchHarness, int], Work]
 """Prepares a number of steps and returns the function that makes them, whose time is measured."""
 TOGETHER = 32
 """Messages of a batch."""
@@ -21,101 +21,101 @@ BRINGS_SUBSCRIPTION = 4
 """System flag of a pull with an inline subscription."""
 
 
-def _batches(world: World, topic: str, properties: dict[str, str], count: int) -> Work:
+def _batches(harness: BenchHarness, topic: str, properties: dict[str, str], count: int) -> Work:
     body = batch_body([(BODY, {"UNIQ_KEY": f"{number:032X}"}) for number in range(TOGETHER)])
 
     def work() -> None:
         for _ in range(count // TOGETHER):
-            whole = SendMessage("P", topic, 0, body, dict(properties), BORN_HOST, world.now_ms, batch=True)
-            response(world.submit(whole))
+            whole = SendMessage("P", topic, 0, body, dict(properties), BORN_HOST, harness.now_ms, batch=True)
+            response(harness.submit(whole))
 
     return work
 
 
-def batch(world: World, count: int) -> Work:
+def batch(harness: BenchHarness, count: int) -> Work:
     """Send batches that are stored message by message; the time is per message."""
-    return _batches(world, "work", {}, count)
+    return _batches(harness, "work", {}, count)
 
 
-def whole_batch(world: World, count: int) -> Work:
+def whole_batch(harness: BenchHarness, count: int) -> Work:
     """Send batches that are stored as one record; the time is per message."""
-    name = f"whole-{next(world.names)}"
+    name = f"whole-{next(harness.names)}"
     config = TopicConfig(name, 1, 1, attributes={QUEUE_TYPE: BATCH_QUEUE})
-    response(world.submit(CreateTopic(config)))
-    return _batches(world, name, {"UNIQ_KEY": "k"}, count)
+    response(harness.submit(CreateTopic(config)))
+    return _batches(harness, name, {"UNIQ_KEY": "k"}, count)
 
 
-def sent_back(world: World, count: int) -> Work:
+def sent_back(harness: BenchHarness, count: int) -> Work:
     """Send messages back that are retried after ten seconds."""
-    offsets = [world.sent("work").physical_offset for _ in range(count)]
+    offsets = [harness.sent("work").physical_offset for _ in range(count)]
 
     def work() -> None:
         for offset in offsets:
-            response(world.submit(SendMessageBack("G", offset, 3)))
+            response(harness.submit(SendMessageBack("G", offset, 3)))
 
     return work
 
 
-def pulled_by_an_expression(world: World, count: int) -> Work:
+def pulled_by_an_expression(harness: BenchHarness, count: int) -> Work:
     """Pull a message that matches an expression, among others that do not; the time is per filtered message."""
-    name = world.topic(f"colored-{next(world.names)}")
+    name = harness.topic(f"colored-{next(harness.names)}")
     for number in range(count):
-        world.sent(name, color="red", size=str(number % TOGETHER + 68))
+        harness.sent(name, color="red", size=str(number % TOGETHER + 68))
 
     def work() -> None:
         for offset in range(0, count, TOGETHER):
             pull = PullMessage("G", name, 0, offset, 1, BRINGS_SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
-            assert isinstance(response(world.submit(pull)), PullResult)
+            assert isinstance(response(harness.submit(pull)), PullResult)
 
     return work
 
 
-def peeked(world: World, count: int) -> Work:
+def peeked(harness: BenchHarness, count: int) -> Work:
     """Peek at the next message of a queue whose other messages are all in flight."""
-    world.send("work")
+    harness.send("work")
 
     def work() -> None:
         for _ in range(count):
-            response(world.submit(PeekMessage("G", "work", 0, 1)))
+            response(harness.submit(PeekMessage("G", "work", 0, 1)))
 
     return work
 
 
-def notified(world: World, count: int) -> Work:
+def notified(harness: BenchHarness, count: int) -> Work:
     """Start a notification that waits, and wake it by a message."""
-    name = world.topic(f"wake-{next(world.names)}")
+    name = harness.topic(f"wake-{next(harness.names)}")
 
     def work() -> None:
         for _ in range(count):
-            call = world.submit(Notification(f"G{next(world.names)}", name, 0, FAR_MS, world.now_ms))
-            world.send(name)
+            call = harness.submit(Notification(f"G{next(harness.names)}", name, 0, FAR_MS, harness.now_ms))
+            harness.send(name)
             response(call)
 
     return work
 
 
-def viewed(world: World, count: int) -> Work:
+def viewed(harness: BenchHarness, count: int) -> Work:
     """View messages by their commit log offset."""
-    offset = world.sent("work").physical_offset
+    offset = harness.sent("work").physical_offset
 
     def work() -> None:
         for _ in range(count):
-            response(world.submit(ViewMessage(offset)))
+            response(harness.submit(ViewMessage(offset)))
 
     return work
 
 
-def searched(world: World, count: int) -> Work:
+def searched(harness: BenchHarness, count: int) -> Work:
     """Search offsets by times in a queue that received messages during all that time."""
-    begin_ms, clock = world.now_ms, world.engine.scheduler
+    begin_ms, clock = harness.now_ms, harness.engine.scheduler
     for _ in range(count):
-        world.send("work")
+        harness.send("work")
         clock.advance_to(clock.now_ms + 1)
     operations = [SearchOffset("work", 0, begin_ms + number, False) for number in range(count)]
 
     def work() -> None:
         for operation in operations:
-            response(world.submit(operation))
+            response(harness.submit(operation))
 
     return work
 

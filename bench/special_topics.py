@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from itertools import count as numbers
 
+from bench_harness import BODY, BORN_HOST, FAR_MS, START_MS, BenchHarness, response
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
@@ -23,7 +24,6 @@ from rocketmq_testkit.emulator.operations.topics import (
     QueuePart,
     TopicConfig,
 )
-from world import BODY, BORN_HOST, FAR_MS, START_MS, World, response
 
 LIGHT, DISPATCHED, STATIC, COMPACTED = 10_000, 200_000, 10_000, 100_000
 """LMQs, messages dispatched to them, static topics and messages of the compacted topic in the full emulator."""
@@ -45,21 +45,21 @@ ROUND_MS = 60_000
 """The key compactionScheduleInternal (ms). Rounds come at intervals of one to two times its value, and 1 s."""
 
 Work = Callable[[], None]
-Step = Callable[[World, int], Work]
+Step = Callable[[BenchHarness, int], Work]
 """Prepares a number of steps and returns the function that makes them, whose time is measured."""
 
 
-def empty() -> World:
+def empty() -> BenchHarness:
     """Create two brokers with the topics that the steps use."""
     return made(BUSY, 0, BUSY, 0)
 
 
-def full(factor: int) -> World:
+def full(factor: int) -> BenchHarness:
     """Create two brokers with many other topics as well."""
     return made(LIGHT // factor, DISPATCHED // factor, STATIC // factor, COMPACTED // factor)
 
 
-def made(light: int, dispatched: int, static: int, compacted: int) -> World:
+def made(light: int, dispatched: int, static: int, compacted: int) -> BenchHarness:
     """Create two brokers with LMQs, messages in them, static topics and messages of the compacted topic."""
     emulation = EmulationConfig()
     emulation.store_max_bytes = 4 * 1024**3  # enough for all messages, so that none is deleted
@@ -67,26 +67,26 @@ def made(light: int, dispatched: int, static: int, compacted: int) -> World:
     config.compaction_cq_mapped_file_size = INDEX_UNIT_BYTES * (IN_A_FILE + 1)
     config.compaction_schedule_internal = ROUND_MS
     other = BrokerConfig(broker_name="broker-b")
-    world = World(Engine(brokers=[config, other], emulation=emulation, now_ms=START_MS))
-    world.topic("work")
+    harness = BenchHarness(Engine(brokers=[config, other], emulation=emulation, now_ms=START_MS))
+    harness.topic("work")
     light = max(light, BUSY)
     for number in range(max(dispatched, light)):
-        dispatch(world, number % light, (number + 1) % light)
+        dispatch(harness, number % light, (number + 1) % light)
     for number in range(max(static, BUSY)):
-        static_topic(world, f"static-{number}")
-    response(world.submit(CreateTopic(TopicConfig("compacted", 1, 1), {"+cleanup.policy": "COMPACTION"})))
+        static_topic(harness, f"static-{number}")
+    response(harness.submit(CreateTopic(TopicConfig("compacted", 1, 1), {"+cleanup.policy": "COMPACTION"})))
     for number in range(compacted):
-        world.sent("compacted", KEYS=f"k{number % KEYS}")
+        harness.sent("compacted", KEYS=f"k{number % KEYS}")
     # A pull carries out the rounds that have become due, here before the measurement.
-    pull(world, "compacted", 0)
-    world.engine.scheduler.advance_to(world.now_ms + 3 * ROUND_MS)
-    pull(world, "compacted", 0)
-    return world
+    pull(harness, "compacted", 0)
+    harness.engine.scheduler.advance_to(harness.now_ms + 3 * ROUND_MS)
+    pull(harness, "compacted", 0)
+    return harness
 
 
-def pull(world: World, topic: str, offset: int) -> PullResult:
+def pull(harness: BenchHarness, topic: str, offset: int) -> PullResult:
     """Pull 32 messages of queue 0."""
-    found = response(world.pull(topic, offset))
+    found = response(harness.pull(topic, offset))
     assert isinstance(found, PullResult)
     return found
 
@@ -99,67 +99,67 @@ def lmq(number: int) -> str:
     return f"%LMQ%light-{number}"
 
 
-def dispatch(world: World, *queues: int) -> None:
+def dispatch(harness: BenchHarness, *queues: int) -> None:
     """Send a message that is also dispatched to these LMQs."""
-    world.sent("work", INNER_MULTI_DISPATCH=",".join(map(lmq, queues)))
+    harness.sent("work", INNER_MULTI_DISPATCH=",".join(map(lmq, queues)))
 
 
-def dispatched(world: World, count: int) -> Work:
+def dispatched(harness: BenchHarness, count: int) -> Work:
     """Send to a topic and two LMQs."""
 
     def work() -> None:
         for number in range(count):
-            dispatch(world, number % BUSY, (number + 1) % BUSY)
+            dispatch(harness, number % BUSY, (number + 1) % BUSY)
 
     return work
 
 
-def dispatched_to_new(world: World, count: int) -> Work:
+def dispatched_to_new(harness: BenchHarness, count: int) -> Work:
     """Send to new LMQs."""
-    names = [f"%LMQ%new-{next(world.names)}" for _ in range(count)]
+    names = [f"%LMQ%new-{next(harness.names)}" for _ in range(count)]
 
     def work() -> None:
         for name in names:
-            world.sent("work", INNER_MULTI_DISPATCH=name)
+            harness.sent("work", INNER_MULTI_DISPATCH=name)
 
     return work
 
 
-def light_pulled(world: World, count: int) -> Work:
+def light_pulled(harness: BenchHarness, count: int) -> Work:
     """Pull from an LMQ; the time is per message."""
     for _ in range(count):
-        dispatch(world, 0)
+        dispatch(harness, 0)
     name = lmq(0)
-    end = world.engine.brokers[0].store.max_offset(name, 0)
+    end = harness.engine.brokers[0].store.max_offset(name, 0)
 
     def work() -> None:
         for offset in range(end - count, end, PULLED):
-            assert pull(world, name, offset).records
+            assert pull(harness, name, offset).records
 
     return work
 
 
-def light_woken(world: World, count: int) -> Work:
+def light_woken(harness: BenchHarness, count: int) -> Work:
     """Hold a pull of an LMQ and wake it by a message."""
-    store = world.engine.brokers[0].store
+    store = harness.engine.brokers[0].store
 
     def work() -> None:
         for number in range(count):
             name = lmq(number % BUSY)
-            call = world.pull(name, store.max_offset(name, 0), FAR_MS)
-            dispatch(world, number % BUSY)
+            call = harness.pull(name, store.max_offset(name, 0), FAR_MS)
+            dispatch(harness, number % BUSY)
             response(call)
 
     return work
 
 
-def light_committed(world: World, count: int) -> Work:
+def light_committed(harness: BenchHarness, count: int) -> Work:
     """Commit offsets of LMQs."""
 
     def work() -> None:
         for number in range(count):
             name = lmq(number % BUSY)
-            response(world.submit(UpdateConsumerOffset(name, name, 0, number)))
+            response(harness.submit(UpdateConsumerOffset(name, name, 0, number)))
 
     return work
 
@@ -167,91 +167,93 @@ def light_committed(world: World, count: int) -> Work:
 # Static topics.
 
 
-def static_topic(world: World, topic: str) -> None:
+def static_topic(harness: BenchHarness, topic: str) -> None:
     """Create a static topic with two logical queues.
 
     One has moved from the first broker to the other; the other is only at the first broker.
     """
-    here, there = world.engine.brokers
+    here, there = harness.engine.brokers
     config = TopicConfig(topic, 2, 2)
-    map_queues(world, here, config, 1, parts={0: [QueuePart(0, 0, here.name, 0)]})
+    map_queues(harness, here, config, 1, parts={0: [QueuePart(0, 0, here.name, 0)]})
     for _ in range(MOVED_AT):
-        world.sent(topic)
+        harness.sent(topic)
     moved = [
         QueuePart(0, 0, here.name, 0, start_offset=0, end_offset=MOVED_AT),
         QueuePart(1, 0, there.name, CONTINUES_AT),
     ]
     stays = [QueuePart(0, 1, here.name, 0)]
     for broker in (there, here):
-        map_queues(world, broker, config, 2, parts={0: moved, 1: stays})
+        map_queues(harness, broker, config, 2, parts={0: moved, 1: stays})
 
 
 def map_queues(
-    world: World, broker: Broker, config: TopicConfig, epoch: int, *, parts: dict[int, list[QueuePart]]
+    harness: BenchHarness, broker: Broker, config: TopicConfig, epoch: int, *, parts: dict[int, list[QueuePart]]
 ) -> None:
     """Store a mapping of logical queues at a broker."""
     mapping = QueueMapping(config.topic_name, len(parts), broker.name, epoch, queues=dict(parts))
-    world.engine.execute(broker, CreateStaticTopic(config, mapping, False))
+    harness.engine.execute(broker, CreateStaticTopic(config, mapping, False))
 
 
-def static_routes(world: World, count: int) -> Work:
+def static_routes(harness: BenchHarness, count: int) -> Work:
     """Query routes of static topics."""
     operations = [GetRouteInfo(f"static-{number % BUSY}") for number in range(count)]
 
     def work() -> None:
         for operation in operations:
-            world.engine.execute(world.engine.name_server, operation)
+            harness.engine.execute(harness.engine.name_server, operation)
 
     return work
 
 
-def static_sent(world: World, count: int) -> Work:
+def static_sent(harness: BenchHarness, count: int) -> Work:
     """Send to logical queues."""
 
     def work() -> None:
         for number in range(count):
-            operation = SendMessage("P", f"static-{number % BUSY}", 1, BODY, {"UNIQ_KEY": "k"}, BORN_HOST, world.now_ms)
-            response(world.submit(operation))
+            operation = SendMessage(
+                "P", f"static-{number % BUSY}", 1, BODY, {"UNIQ_KEY": "k"}, BORN_HOST, harness.now_ms
+            )
+            response(harness.submit(operation))
 
     return work
 
 
-def static_pulled(world: World, count: int) -> Work:
+def static_pulled(harness: BenchHarness, count: int) -> Work:
     """Pull a logical queue at its leader, in the part that the other broker stores."""
-    leader = world.engine.brokers[1]
+    leader = harness.engine.brokers[1]
 
     def work() -> None:
         for number in range(count):
             operation = PullMessage(
                 "G", f"static-{number % BUSY}", 0, 0, PULLED, FLAG_SUBSCRIPTION, 0, 0, 0, "*", "TAG"
             )
-            found = world.engine.execute(leader, operation)
+            found = harness.engine.execute(leader, operation)
             assert isinstance(found, PullResult)
             assert len(found.records) == MOVED_AT
 
     return work
 
 
-def static_offset_queried(world: World, count: int) -> Work:
+def static_offset_queried(harness: BenchHarness, count: int) -> Work:
     """Query offsets of logical queues."""
-    leader = world.engine.brokers[1]
+    leader = harness.engine.brokers[1]
 
     def work() -> None:
         for number in range(count):
-            world.engine.execute(leader, GetMaxOffset(f"static-{number % BUSY}", 0))
+            harness.engine.execute(leader, GetMaxOffset(f"static-{number % BUSY}", 0))
 
     return work
 
 
-def static_made(world: World, count: int) -> Work:
+def static_made(harness: BenchHarness, count: int) -> Work:
     """Create, move and delete static topics."""
-    names = [f"static-new-{next(world.names)}" for _ in range(count)]
+    names = [f"static-new-{next(harness.names)}" for _ in range(count)]
 
     def work() -> None:
         for name in names:
-            static_topic(world, name)
-            for broker in world.engine.brokers:
-                world.engine.execute(broker, DeleteTopic(name))
+            static_topic(harness, name)
+            for broker in harness.engine.brokers:
+                harness.engine.execute(broker, DeleteTopic(name))
 
     return work
 
@@ -259,36 +261,36 @@ def static_made(world: World, count: int) -> Work:
 # Compacted topics.
 
 
-def compacted_sent(world: World, count: int) -> Work:
+def compacted_sent(harness: BenchHarness, count: int) -> Work:
     """Send to a compacted topic."""
 
     def work() -> None:
         for number in range(count):
-            world.sent("compacted", KEYS=f"k{number % KEYS}")
+            harness.sent("compacted", KEYS=f"k{number % KEYS}")
 
     return work
 
 
-def compacted_pulled(world: World, count: int) -> Work:
+def compacted_pulled(harness: BenchHarness, count: int) -> Work:
     """Send to a compacted topic and pull each message."""
 
     def work() -> None:
         for number in range(count):
-            offset = world.sent("compacted", KEYS=f"k{number % KEYS}").queue_offset
-            assert pull(world, "compacted", offset).records
+            offset = harness.sent("compacted", KEYS=f"k{number % KEYS}").queue_offset
+            assert pull(harness, "compacted", offset).records
 
     return work
 
 
-def compacted_pulled_early(world: World, count: int) -> Work:
+def compacted_pulled_early(harness: BenchHarness, count: int) -> Work:
     """Pull from the beginning of a compacted topic, in files that were already compacted."""
     for number in range(2 * IN_A_FILE):
-        world.sent("compacted", KEYS=f"k{number % KEYS}")
-    first = pull(world, "compacted", 0).min_offset
+        harness.sent("compacted", KEYS=f"k{number % KEYS}")
+    first = pull(harness, "compacted", 0).min_offset
 
     def work() -> None:
         for _ in range(count):
-            assert pull(world, "compacted", first).records
+            assert pull(harness, "compacted", first).records
 
     return work
 
@@ -299,23 +301,23 @@ def compaction_round(messages: int) -> Callable[[], float]:
     Returns a function that measures the microseconds per message; it can be called repeatedly. Each message has a key
     of its own, so that all are kept.
     """
-    world = made(BUSY, 0, BUSY, 0)
+    harness = made(BUSY, 0, BUSY, 0)
     fresh = numbers()
 
     def send_more(count: int) -> None:
         for _ in range(count):
-            world.sent("compacted", KEYS=f"k{next(fresh)}")
+            harness.sent("compacted", KEYS=f"k{next(fresh)}")
 
     send_more(messages)
 
     def once() -> float:
         # A round reads all files if one of them is new.
         send_more(IN_A_FILE)
-        end = world.sent("compacted", KEYS="k").queue_offset
-        pull(world, "compacted", end)
-        world.engine.scheduler.advance_to(world.now_ms + 2 * ROUND_MS)
+        end = harness.sent("compacted", KEYS="k").queue_offset
+        pull(harness, "compacted", end)
+        harness.engine.scheduler.advance_to(harness.now_ms + 2 * ROUND_MS)
         begin = time.process_time_ns()
-        pull(world, "compacted", end)
+        pull(harness, "compacted", end)
         return (time.process_time_ns() - begin) / 1000 / end
 
     return once

@@ -5,12 +5,12 @@ These are the rows of `bench/growth.py` about slaves. The full emulator holds 1,
 
 from collections.abc import Callable
 
+from bench_harness import BODY, BORN_HOST, START_MS, BenchHarness, response
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.consume import FLAG_SUBSCRIPTION, FLAG_SUSPEND, PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.send import SendMessage
-from world import BODY, BORN_HOST, START_MS, World, response
 
 STORED = 1_000_000
 """Messages at each broker."""
@@ -20,97 +20,97 @@ PULLED = 32
 """Messages of a pull."""
 
 Work = Callable[[], None]
-Step = Callable[[World, int], Work]
+Step = Callable[[BenchHarness, int], Work]
 """Prepares a number of steps and returns the function that makes them, whose time is measured."""
 
 
-def empty() -> World:
+def empty() -> BenchHarness:
     """Create a master whose sends wait for its slave, and the slave, which serves reads."""
     emulation = EmulationConfig()
     emulation.store_max_bytes = 4 * 1024**3  # enough for all messages, so that none is deleted
     master = BrokerConfig(broker_role="SYNC_MASTER", in_sync_replicas=2, slave_read_enable=True)
     slave = BrokerConfig(broker_role="SLAVE", broker_id=1, slave_read_enable=True)
-    world = World(Engine(brokers=[master, slave], emulation=emulation, now_ms=START_MS))
+    harness = BenchHarness(Engine(brokers=[master, slave], emulation=emulation, now_ms=START_MS))
     for number in range(TOPICS):
-        world.topic(f"other-{number}")
-    world.topic("work")
+        harness.topic(f"other-{number}")
+    harness.topic("work")
     # A slave fetches the tables of its master periodically; without them it knows no topic.
-    slave_of(world).copy_tables(world.engine.brokers[0])
-    return world
+    slave_of(harness).copy_tables(harness.engine.brokers[0])
+    return harness
 
 
-def full(factor: int) -> World:
+def full(factor: int) -> BenchHarness:
     """Create the same brokers with messages, half of them in the queue of the steps."""
-    world = empty()
-    world.send("work", STORED // factor // 2)
+    harness = empty()
+    harness.send("work", STORED // factor // 2)
     for number in range(STORED // factor // 2):
-        world.send(f"other-{number % TOPICS}")
-    return world
+        harness.send(f"other-{number % TOPICS}")
+    return harness
 
 
-def slave_of(world: World) -> Broker:
+def slave_of(harness: BenchHarness) -> Broker:
     """Return the slave."""
-    return world.engine.brokers[1]
+    return harness.engine.brokers[1]
 
 
-def sent(world: World, count: int, **more: str) -> Work:
+def sent(harness: BenchHarness, count: int, **more: str) -> Work:
     """Send messages; each send completes when the slave has the message. `more`: properties."""
     properties = {"UNIQ_KEY": "k", **more}
 
     def work() -> None:
         for _ in range(count):
-            response(world.submit(SendMessage("P", "work", 0, BODY, {**properties}, BORN_HOST, world.now_ms)))
+            response(harness.submit(SendMessage("P", "work", 0, BODY, {**properties}, BORN_HOST, harness.now_ms)))
 
     return work
 
 
-def timed(world: World, count: int) -> Work:
+def timed(harness: BenchHarness, count: int) -> Work:
     """Send timed messages, which the slave also records."""
-    return sent(world, count, TIMER_DELAY_SEC="5")
+    return sent(harness, count, TIMER_DELAY_SEC="5")
 
 
-def caught_up(world: World, count: int) -> Work:
+def caught_up(harness: BenchHarness, count: int) -> Work:
     """Start a stopped slave and replicate the missing messages; the time is per message."""
-    slave, master = slave_of(world), world.engine.brokers[0]
-    world.engine.stop(slave)
+    slave, master = slave_of(harness), harness.engine.brokers[0]
+    harness.engine.stop(slave)
     # Sends do not wait for a stopped slave.
     master.config.in_sync_replicas = 1
-    world.send("work", count)
+    harness.send("work", count)
     master.config.in_sync_replicas = 2
 
     def work() -> None:
-        world.engine.start(slave)
+        harness.engine.start(slave)
         assert slave.store.log.max_offset == master.store.log.max_offset
 
     return work
 
 
-def pulled(world: World, count: int) -> Work:
+def pulled(harness: BenchHarness, count: int) -> Work:
     """Pull messages from the slave, 32 at a time; the time is per message."""
-    world.send("work", count)
-    slave = slave_of(world)
+    harness.send("work", count)
+    slave = slave_of(harness)
     first = slave.store.max_offset("work", 0) - count
 
     def work() -> None:
         for offset in range(first, first + count, PULLED):
             pull = PullMessage("G", "work", 0, offset, PULLED, FLAG_SUBSCRIPTION, 0, 0, 0, "*", "TAG")
-            found = world.engine.execute(slave, pull)
+            found = harness.engine.execute(slave, pull)
             assert isinstance(found, PullResult)
             assert found.records
 
     return work
 
 
-def woken(world: World, count: int) -> Work:
+def woken(harness: BenchHarness, count: int) -> Work:
     """Hold a pull at the slave and wake it by a message of the master."""
-    slave = slave_of(world)
+    slave = slave_of(harness)
 
     def work() -> None:
         for _ in range(count):
             end = slave.store.max_offset("work", 0)
             pull = PullMessage("G", "work", 0, end, PULLED, FLAG_SUBSCRIPTION | FLAG_SUSPEND, 0, 15_000, 0, "*", "TAG")
-            call = world.engine.submit(slave, pull)
-            world.send("work")
+            call = harness.engine.submit(slave, pull)
+            harness.send("work")
             response(call)
 
     return work

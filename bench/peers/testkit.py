@@ -5,12 +5,12 @@ import tempfile
 import tracemalloc
 from pathlib import Path
 
+from bench_harness import BenchHarness
 from forks import fork, send, stored
 from rocketmq_testkit import Emulator
 from rocketmq_testkit.conformance.clients.remoting_topics import route_request
 from rocketmq_testkit.fixtures.host.host import Host
 from rocketmq_testkit.remoting.client import RemotingClient
-from world import World
 
 from .figures import (
     BODY,
@@ -115,10 +115,10 @@ def engine(repeats: int) -> None:
         TOOL, ENGINE_FORK, "`Engine(state=engine.fork_state())`", ENGINE_FORK_GOAL_MS
     )
     tracemalloc.start()
-    world = World(fork(parent))
+    harness = BenchHarness(fork(parent))
     of_fork = tracemalloc.get_traced_memory()[0]
     for number in range(1_000):
-        send(world, "topic-0", number % QUEUES)
+        send(harness, "topic-0", number % QUEUES)
     written = tracemalloc.get_traced_memory()[0] - of_fork
     tracemalloc.stop()
     show(Figure(TOOL, MEMORY, "allocated by a fork of the engine", kib=of_fork / KIB))

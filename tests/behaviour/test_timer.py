@@ -509,7 +509,7 @@ def test_with_use_delay_level_a_time_becomes_the_next_longer_level(
 @through("grpc", use_delay_level=True)
 def test_the_proxy_chooses_the_shortest_sufficient_level_of_its_own(timed: GrpcProtocolClient) -> None:
     """The proxy chooses the shortest sufficient level from its own messageDelayLevel."""
-    timed.world.config.message_delay_level = "2h 3s 1m"
+    timed.harness.config.message_delay_level = "2h 3s 1m"
     for after_ms, level in ((1_000, 2), (30_000, 3), (100_000, 1), (50_000_000, 1)):
         timed.put(deliver_ms=timed.now_ms + after_ms)
         assert timed.records(SCHEDULE, level - 1)[-1].property_map()["DELAY"] == str(level)

@@ -1,7 +1,7 @@
 """Each public method of the helpers for Java, Go and Node is called against a served emulator.
 
 A table in each language has a row for each method, and fails if a method has no row. The rows of assertions have a call
-that holds and one that fails. The emulator has messages in every state, and clients: `assertion_world.py` describes it.
+that holds and one that fails. The emulator has messages in every state, and clients: `busy_shop.py` describes it.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from assertion_world import busy_shop
+from busy_shop import busy_shop
 from maven import Maven, passed
 from page_snippets import run
 from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request

@@ -1,9 +1,9 @@
-"""Fixture `world`: a broker with upstream's defaults, in virtual time."""
+"""Fixture `harness`: a broker with upstream's defaults, in virtual time."""
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 
 
 @pytest.fixture
-def world() -> World:
-    return make_world()
+def harness() -> EngineHarness:
+    return make_harness()

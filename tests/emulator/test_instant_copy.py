@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from full_tables import full_tables
+from harness_with_data import harness_with_data
 from inspected import TABLES, in_every_state
 from operation_counts import executed_lines
 from rocketmq_testkit.emulator.engine import Engine
@@ -25,7 +26,6 @@ from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
 from rocketmq_testkit.emulator.operations.groups import DeleteGroup
 from rocketmq_testkit.emulator.operations.offsets import ResetOffset, UpdateConsumerOffset
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, DeleteTopic, TopicConfig
-from world_with_data import world_with_data
 
 BROKER = re.compile(r"\bbroker\.([a-z_]+)")
 
@@ -64,76 +64,76 @@ def _readings(engine: Engine, look: Inspection) -> Iterator[tuple[str, Any]]:
         yield f"receipts {group.name}", look.receipts(group.name)
 
 
-def consuming(table: str) -> World:
-    """Return a world with messages in flight, waiting requests, queue locks and rejections; `table` stores its pops."""
-    world = make_world(**TABLES[table][0])
-    in_every_state(world)
-    world.topic("B", 2)
+def consuming(table: str) -> EngineHarness:
+    """Return a harness with messages in flight, waiting requests, locks and rejections; `table` stores its pops."""
+    harness = make_harness(**TABLES[table][0])
+    in_every_state(harness)
+    harness.topic("B", 2)
     beat = Heartbeat("c1", [], [ConsumerData("G", subscriptions=[SubscriptionData(name, "*") for name in "AB"])])
-    world.engine.execute(world.broker, beat)
+    harness.engine.execute(harness.broker, beat)
     for number in range(6):
-        world.send("B", b"%d" % number, queue=number % 2, KEYS=f"key-{number}")
-    world.pull("B", queue=0)
-    world.engine.execute(world.broker, UpdateConsumerOffset("G", "B", 0, 1))
-    held = world.popped("B", queue=1, group="P", count=2, invisible_ms=60_000)
-    world.ack("B", world.receipt(held[0]), group="P")
-    world.popped("B", group="O", queue=0, count=2, order=True)
-    world.pull("A", offset=9, suspend_ms=30_000)
-    world.pop("B", group="W", queue=0, poll_ms=30_000, count=32)
-    world.pop("B", group="W", queue=0, poll_ms=30_000)
-    return world
+        harness.send("B", b"%d" % number, queue=number % 2, KEYS=f"key-{number}")
+    harness.pull("B", queue=0)
+    harness.engine.execute(harness.broker, UpdateConsumerOffset("G", "B", 0, 1))
+    held = harness.popped("B", queue=1, group="P", count=2, invisible_ms=60_000)
+    harness.ack("B", harness.receipt(held[0]), group="P")
+    harness.popped("B", group="O", queue=0, count=2, order=True)
+    harness.pull("A", offset=9, suspend_ms=30_000)
+    harness.pop("B", group="W", queue=0, poll_ms=30_000, count=32)
+    harness.pop("B", group="W", queue=0, poll_ms=30_000)
+    return harness
 
 
-WORLDS: dict[str, Callable[[], World]] = {
+HARNESSES: dict[str, Callable[[], EngineHarness]] = {
     "every state": lambda: _with(in_every_state),
     "full tables": full_tables,
     "full tables with a slave": lambda: full_tables(slaves=1),
-    "lived in": world_with_data,
+    "lived in": harness_with_data,
     **{f"consuming {table}": partial(consuming, table) for table in TABLES},
 }
 
 
-def _with(prepare: Callable[[World], object]) -> World:
-    world = make_world()
-    prepare(world)
-    return world
+def _with(prepare: Callable[[EngineHarness], object]) -> EngineHarness:
+    harness = make_harness()
+    prepare(harness)
+    return harness
 
 
-def _change(world: World) -> None:
+def _change(harness: EngineHarness) -> None:
     """Change the engine in many ways: sends, deliveries, acknowledgements, time, settings, deletions, a crash."""
 
     def run(operation: Operation) -> None:
-        world.engine.submit(world.broker, operation)
+        harness.engine.submit(harness.broker, operation)
 
     for name in ("A", "B"):
         for _ in range(5):
-            world.engine.submit(world.broker, CreateTopic(TopicConfig(name, 3, 3)))
-            world.send(name, b"later", KEYS="later", DELAY="1")
-            world.send(name, b"later")
+            harness.engine.submit(harness.broker, CreateTopic(TopicConfig(name, 3, 3)))
+            harness.send(name, b"later", KEYS="later", DELAY="1")
+            harness.send(name, b"later")
         for group in ("G", "P", "O", "W", "H"):
             run(UpdateConsumerOffset(group, name, 0, 1))
-            world.pop(name, group=group)
+            harness.pop(name, group=group)
             run(ResetOffset(group, name, 0))
     run(Heartbeat("c9", [], [ConsumerData("G", subscriptions=[SubscriptionData("Z", "*")])]))
-    world.advance(5_000)
+    harness.advance(5_000)
     run(UpdateBrokerConfig({"brokerPermission": "2"}))
-    world.advance(600_000)
-    world.engine.crash(world.broker)
+    harness.advance(600_000)
+    harness.engine.crash(harness.broker)
     run(DeleteGroup("G"))
     run(DeleteTopic("A"))
-    world.advance(100_000)
+    harness.advance(100_000)
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", HARNESSES)
 def test_readers_of_a_copy_return_the_state_of_its_instant(name: str) -> None:
-    world = WORLDS[name]()
-    before = readings(world.engine)
-    copy = instant_copy(world.engine)
+    harness = HARNESSES[name]()
+    before = readings(harness.engine)
+    copy = instant_copy(harness.engine)
     assert readings(copy) == before
-    assert readings(world.engine) == before
-    copy = instant_copy(world.engine)
-    _change(world)
-    after = readings(world.engine)
+    assert readings(harness.engine) == before
+    copy = instant_copy(harness.engine)
+    _change(harness)
+    after = readings(harness.engine)
     assert sum(after.get(each) != before[each] for each in before) > len(before) / 4
     assert readings(copy) == before
 
@@ -147,9 +147,9 @@ def test_each_attribute_of_a_broker_that_readers_use_is_copied() -> None:
 
 
 def test_a_copy_of_a_copy_of_a_changed_engine_is_equal() -> None:
-    world = consuming("log")
-    copy = instant_copy(world.engine)
-    world.send("B", b"later")
+    harness = consuming("log")
+    copy = instant_copy(harness.engine)
+    harness.send("B", b"later")
     assert readings(instant_copy(copy)) == readings(copy)
 
 
@@ -157,17 +157,17 @@ def test_the_work_of_a_copy_does_not_grow_with_the_messages_in_flight() -> None:
     """This holds for stored, delayed, timed, half, pulled and popped messages, and for recorded deliveries."""
 
     def lines(count: int) -> int:
-        world = make_world()
-        in_every_state(world)
-        world.topic("B")
+        harness = make_harness()
+        in_every_state(harness)
+        harness.topic("B")
         for number in range(count):
-            world.send("B", b"%d" % number)
-            world.send("B", b"%d" % number, DELAY="17")
-            world.send("B", b"%d" % number, TIMER_DELIVER_MS=str(world.now_ms + 3_600_000))
-            world.send("B", b"%d" % number, TRAN_MSG="true", PGROUP="P")
-        while world.popped("B", invisible_ms=60_000):
+            harness.send("B", b"%d" % number)
+            harness.send("B", b"%d" % number, DELAY="17")
+            harness.send("B", b"%d" % number, TIMER_DELIVER_MS=str(harness.now_ms + 3_600_000))
+            harness.send("B", b"%d" % number, TRAN_MSG="true", PGROUP="P")
+        while harness.popped("B", invisible_ms=60_000):
             pass
-        instant_copy(world.engine)  # generates the copying functions of all classes
-        return executed_lines(lambda: instant_copy(world.engine))
+        instant_copy(harness.engine)  # generates the copying functions of all classes
+        return executed_lines(lambda: instant_copy(harness.engine))
 
     assert lines(600) <= lines(60) + 100

@@ -1,9 +1,9 @@
-"""Fixture `world`: the gRPC services in front of a broker with upstream's defaults, in virtual time."""
+"""Fixture `harness`: the gRPC services in front of a broker with upstream's defaults, in virtual time."""
 
 import pytest
-from grpc_world import GrpcWorld
+from grpc_harness import GrpcHarness
 
 
 @pytest.fixture
-def world() -> GrpcWorld:
-    return GrpcWorld()
+def harness() -> GrpcHarness:
+    return GrpcHarness()

@@ -1,8 +1,8 @@
 """AckMessage, ChangeInvisibleDuration and ForwardMessageToDeadLetterQueue with valid, invalid and old handles."""
 
 import pytest
+from grpc_harness import START_MS, Client, GrpcHarness, a_change, a_forward, a_message, a_receive, a_send, an_ack
 from grpc_texts import EXPIRED, PROXY_EXCEPTION, short_handle
-from grpc_world import START_MS, Client, GrpcWorld, a_change, a_forward, a_message, a_receive, a_send, an_ack
 from rocketmq_testkit.grpc_v2.convert.receipt_handle import ReceiptHandle
 
 NOT_A_NUMBER = (
@@ -26,13 +26,13 @@ GARBAGE = {
 
 
 @pytest.fixture
-def client(world: GrpcWorld) -> Client:
+def client(harness: GrpcHarness) -> Client:
     """Return a consumer of topic T, which has ten messages in one queue."""
-    world.topic()
+    harness.topic()
     for number in range(10):
         body = str(number).encode()
-        assert world.client().ask("SendMessage", a_send(a_message(body=body, message_id=f"m{number}"))).entries
-    return world.consumer()
+        assert harness.client().ask("SendMessage", a_send(a_message(body=body, message_id=f"m{number}"))).entries
+    return harness.consumer()
 
 
 def taken(client: Client, count: int = 1, **options: object) -> list[str]:
@@ -59,14 +59,14 @@ OK = (20000, "OK")
 class TestAck:
     """AckMessage."""
 
-    def test_acknowledged_messages_are_not_redelivered(self, world: GrpcWorld, client: Client) -> None:
+    def test_acknowledged_messages_are_not_redelivered(self, harness: GrpcHarness, client: Client) -> None:
         """Acknowledged messages are not redelivered; unacknowledged ones of the same batch are."""
         handles = taken(client, 10)
         assert acked(client, *handles[:8]) == [OK] * 9
-        world.advance(14_000)
+        harness.advance(14_000)
         assert sorted(client.receive(a_receive()).bodies) == [b"8", b"9"]
 
-    def test_a_repeated_or_forged_acknowledgement_returns_ok(self, world: GrpcWorld, client: Client) -> None:
+    def test_a_repeated_or_forged_acknowledgement_returns_ok(self, harness: GrpcHarness, client: Client) -> None:
         """A repeated acknowledgement or one with a forged handle returns OK, for any client and any broker name."""
         (handle,) = taken(client)
         forged = [
@@ -81,7 +81,7 @@ class TestAck:
         for text in (handle, handle, *forged):
             assert acked(client, text) == [OK, OK], text
         assert acked(client, handle, handle) == [OK] * 3
-        assert acked(world.client("nobody"), handle) == [OK, OK]
+        assert acked(harness.client("nobody"), handle) == [OK, OK]
         assert acked(client, handle, group="unknown") == [OK, OK]
 
     @pytest.mark.parametrize("text", GARBAGE)
@@ -100,19 +100,19 @@ class TestAck:
         fields = {"offset": 11} if fields == {"offset": 10} else fields
         assert acked(client, changed(handle, **fields)) == expected
 
-    def test_an_ack_for_another_or_unknown_topic_is_rejected(self, world: GrpcWorld, client: Client) -> None:
+    def test_an_ack_for_another_or_unknown_topic_is_rejected(self, harness: GrpcHarness, client: Client) -> None:
         (handle,) = taken(client)
-        world.topic("U")
+        harness.topic("U")
         for topic in ("U", "nowhere"):
             code, text = acked(client, changed(handle, offset=5), topic=topic)[1]
             assert (code, text) == (50001, "ack failed: status is abnormal")
 
-    def test_an_ack_with_an_expired_handle_is_rejected(self, world: GrpcWorld, client: Client) -> None:
+    def test_an_ack_with_an_expired_handle_is_rejected(self, harness: GrpcHarness, client: Client) -> None:
         """A handle is rejected from the millisecond at which its invisible duration ends."""
         (handle,) = taken(client)
-        world.advance(9_999)
+        harness.advance(9_999)
         assert acked(client, handle) == [OK, OK]
-        world.advance(1)
+        harness.advance(1)
         assert acked(client, handle) == [(40013, "INVALID_RECEIPT_HANDLE"), (40013, EXPIRED)]
         assert acked(client, changed(handle, invisible_ms=0))[1] == (40013, EXPIRED)
 
@@ -125,10 +125,12 @@ class TestAck:
     def test_an_ack_without_entries_is_rejected(self, client: Client) -> None:
         assert acked(client) == [(50001, "ack message result is empty")]
 
-    def test_in_an_ordered_group_a_stale_handle_acknowledges_nothing(self, world: GrpcWorld, client: Client) -> None:
+    def test_in_an_ordered_group_a_stale_handle_acknowledges_nothing(
+        self, harness: GrpcHarness, client: Client
+    ) -> None:
         """In an ordered group a stale handle does nothing, and an offset outside the batch is rejected."""
-        world.group("GF", consume_message_orderly=True)
-        fifo = world.consumer("fifo", "GF")
+        harness.group("GF", consume_message_orderly=True)
+        fifo = harness.consumer("fifo", "GF")
         (handle,) = taken(fifo, group="GF")
         assert acked(fifo, changed(handle, offset=5), group="GF")[1] == (50001, "ack failed: status is abnormal")
         assert acked(fifo, handle, group="GF") == [OK, OK]
@@ -137,18 +139,18 @@ class TestAck:
 
 
 @pytest.mark.parametrize("queue_id", [0, 1, 2])
-def test_a_handle_without_the_commit_log_offset_acknowledges_its_message(world: GrpcWorld, queue_id: int) -> None:
+def test_a_handle_without_the_commit_log_offset_acknowledges_its_message(harness: GrpcHarness, queue_id: int) -> None:
     """A handle of eight fields acknowledges its message in any queue. The other messages are redelivered."""
-    world.topic(queues=3)
+    harness.topic(queues=3)
     for queue in range(3):
-        world.store(str(queue).encode(), queue=queue)
-    consumer = world.consumer()
+        harness.store(str(queue).encode(), queue=queue)
+    consumer = harness.consumer()
     handles = consumer.receive(a_receive()).handles
     (handle,) = (each for each in handles if each.split(" ")[6] == str(queue_id))
     short = handle.rpartition(" ")[0]
     assert ReceiptHandle.parse(short) == ReceiptHandle.parse(handle)._replace(commit_log_offset=-1)
     assert acked(consumer, short) == [OK, OK]
-    world.advance(14_000)
+    harness.advance(14_000)
     left = {str(queue).encode() for queue in range(3)} - {str(queue_id).encode()}
     assert set(consumer.receive(a_receive()).bodies) == left
 
@@ -160,38 +162,40 @@ class TestChange:
         ("asked_ms", "field"), [(1, "1"), (5_000, "5000"), (43_200_000, "43200000"), (0, "0"), (None, "0")]
     )
     def test_a_changed_handle_starts_at_its_own_offset_and_the_time_of_the_change(
-        self, world: GrpcWorld, client: Client, asked_ms: int | None, field: str
+        self, harness: GrpcHarness, client: Client, asked_ms: int | None, field: str
     ) -> None:
         """The new handle has nine fields.
 
         Its start offset is the message's own offset, its pop time that of the change. Queue and broker stay the same.
         """
         *_, handle = taken(client, 3)
-        world.advance(1_000)
+        harness.advance(1_000)
         response = client.ask("ChangeInvisibleDuration", a_change(handle, asked_ms))
         assert (response.status.code, response.status.message) == OK
         old, new = handle.split(" "), response.receipt_handle.split(" ")
         assert new == [old[7], str(START_MS + 1_000), field, *old[3:]]
 
-    def test_only_the_changed_handle_is_valid_for_the_new_duration(self, world: GrpcWorld, client: Client) -> None:
+    def test_only_the_changed_handle_is_valid_for_the_new_duration(self, harness: GrpcHarness, client: Client) -> None:
         """The old handle is rejected; an acknowledgement with the new one prevents the redelivery."""
         client.ask("AckMessage", an_ack(*taken(client, 9)))
         (handle,) = taken(client)
-        world.advance(9_000)
+        harness.advance(9_000)
         new = client.ask("ChangeInvisibleDuration", a_change(handle, 20_000)).receipt_handle
-        world.advance(19_999)
+        harness.advance(19_999)
         assert acked(client, handle)[1] == (40013, EXPIRED)
         assert acked(client, new) == [OK, OK]
         received = client.receive(a_receive())
-        world.advance(20_000)
+        harness.advance(20_000)
         assert received.status.code == 40401
 
-    def test_a_message_is_redelivered_when_its_changed_duration_ends(self, world: GrpcWorld, client: Client) -> None:
+    def test_a_message_is_redelivered_when_its_changed_duration_ends(
+        self, harness: GrpcHarness, client: Client
+    ) -> None:
         """A message is redelivered when the new duration ends, earlier than with the old one."""
         client.ask("AckMessage", an_ack(*taken(client, 9)))
         (handle,) = taken(client)
         client.ask("ChangeInvisibleDuration", a_change(handle, 1_000))
-        world.advance(5_000)
+        harness.advance(5_000)
         assert client.receive(a_receive()).bodies == [b"9"]
 
     @pytest.mark.parametrize(
@@ -211,11 +215,11 @@ class TestChange:
         response = client.ask("ChangeInvisibleDuration", a_change(text, 1_000))
         assert (response.status.code, response.status.message, response.receipt_handle) == (50001, GARBAGE[text], "")
 
-    def test_a_change_with_an_expired_handle_is_rejected(self, world: GrpcWorld, client: Client) -> None:
+    def test_a_change_with_an_expired_handle_is_rejected(self, harness: GrpcHarness, client: Client) -> None:
         """An expired handle is rejected. A handle with a duration of 0 expires at once."""
         (handle,) = taken(client)
         none = client.ask("ChangeInvisibleDuration", a_change(handle, 0)).receipt_handle
-        world.advance(10_000)
+        harness.advance(10_000)
         for text in (handle, none):
             response = client.ask("ChangeInvisibleDuration", a_change(text, 1_000))
             assert (response.status.code, response.status.message, response.receipt_handle) == (40013, EXPIRED, "")
@@ -230,19 +234,19 @@ class TestChange:
             50001, "changeInvisibleDuration failed: status is abnormal", "",
         )  # fmt: skip
 
-    def test_a_client_without_a_stream_can_change_a_duration(self, world: GrpcWorld, client: Client) -> None:
+    def test_a_client_without_a_stream_can_change_a_duration(self, harness: GrpcHarness, client: Client) -> None:
         """A client without a telemetry stream can change a duration. Upstream returns an error here."""
         (handle,) = taken(client)
-        assert world.client("early").ask("ChangeInvisibleDuration", a_change(handle, 1_000)).status.code == 20000
+        assert harness.client("early").ask("ChangeInvisibleDuration", a_change(handle, 1_000)).status.code == 20000
 
     def test_in_an_ordered_group_a_changed_handle_keeps_the_time_of_the_pop(
-        self, world: GrpcWorld, client: Client
+        self, harness: GrpcHarness, client: Client
     ) -> None:
         """In an ordered group the new handle keeps the time of the pop, and the duration counts from it."""
-        world.group("GF", consume_message_orderly=True)
-        fifo = world.consumer("fifo", "GF")
+        harness.group("GF", consume_message_orderly=True)
+        fifo = harness.consumer("fifo", "GF")
         (handle,) = taken(fifo, group="GF")
-        world.advance(5_000)
+        harness.advance(5_000)
         response = fifo.ask("ChangeInvisibleDuration", a_change(handle, 1_000, group="GF"))
         assert response.receipt_handle.split(" ")[1:4] == [str(START_MS), "6000", "999"]
 
@@ -258,7 +262,9 @@ class TestForward:
         """Return the messages in the dead letter queue."""
         return client.receive(a_receive("%DLQ%G", "reader")).bodies
 
-    def test_a_forwarded_message_is_moved_to_the_dlq_and_acknowledged(self, world: GrpcWorld, client: Client) -> None:
+    def test_a_forwarded_message_is_moved_to_the_dlq_and_acknowledged(
+        self, harness: GrpcHarness, client: Client
+    ) -> None:
         """A forwarded message is moved to the dead letter queue and acknowledged.
 
         The status text is the name of the broker's response code.
@@ -268,10 +274,10 @@ class TestForward:
         assert self.forward(client, handle) == (20000, "0")
         assert self.dead(client) == [b"9"]
         received = client.receive(a_receive())
-        world.advance(20_000)
+        harness.advance(20_000)
         assert received.status.code == 40401
 
-    def test_a_changed_handle_forwards_its_own_message(self, world: GrpcWorld, client: Client) -> None:
+    def test_a_changed_handle_forwards_its_own_message(self, harness: GrpcHarness, client: Client) -> None:
         """A changed handle forwards its own message. Upstream forwards the first message of the commit log here."""
         *_, handle = taken(client, 5)
         changed_handle = client.ask("ChangeInvisibleDuration", a_change(handle, 5_000)).receipt_handle
@@ -279,11 +285,11 @@ class TestForward:
         assert self.dead(client) == [b"4"]
 
     def test_a_forward_with_an_expired_handle_or_unknown_broker_succeeds(
-        self, world: GrpcWorld, client: Client
+        self, harness: GrpcHarness, client: Client
     ) -> None:
         """An expired handle and an unknown broker are accepted: only the physical offset matters."""
         (handle,) = taken(client)
-        world.advance(10_001)
+        harness.advance(10_001)
         assert self.forward(client, changed(handle, broker_name="nobody")) == (20000, "0")
 
     def test_a_forward_without_a_physical_offset_is_rejected(self, client: Client) -> None:

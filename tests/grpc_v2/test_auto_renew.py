@@ -1,8 +1,8 @@
 """Receives with auto_renew: without renewal, as a 5.3.3 proxy does by default, and with renewScheduleEnable."""
 
 import pytest
+from grpc_harness import START_MS, Client, GrpcHarness, Received, a_change, a_forward, a_receive, an_ack, subscribing
 from grpc_texts import PROXY_EXCEPTION
-from grpc_world import START_MS, Client, GrpcWorld, Received, a_change, a_forward, a_receive, an_ack, subscribing
 from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleTime
 from rocketmq_testkit.emulator.operations.groups import GroupConfig, RetryPolicy
 from rocketmq_testkit.emulator.operations.topics import DeleteTopic
@@ -15,26 +15,26 @@ REVIVED = 5_000
 
 
 @pytest.fixture
-def renewing() -> GrpcWorld:
-    world = GrpcWorld()
-    world.config.renew_schedule_enable = True
-    world.topic()
-    return world
+def renewing() -> GrpcHarness:
+    harness = GrpcHarness()
+    harness.config.renew_schedule_enable = True
+    harness.topic()
+    return harness
 
 
-def taken(world: GrpcWorld, count: int = 1, client: Client | None = None) -> Received:
+def taken(harness: GrpcHarness, count: int = 1, client: Client | None = None) -> Received:
     """Return messages that a client received with auto_renew."""
     for number in range(count):
-        world.store(b"%d" % number)
-    received = (client or world.consumer()).receive(a_receive(auto_renew=True, invisible_ms=None))
+        harness.store(b"%d" % number)
+    received = (client or harness.consumer()).receive(a_receive(auto_renew=True, invisible_ms=None))
     assert len(received.handles) == count
     return received
 
 
-def visible_messages(world: GrpcWorld) -> list[bytes]:
+def visible_messages(harness: GrpcHarness) -> list[bytes]:
     """Return the messages that another client receives now."""
-    world.config.end_polls_on_cancel = True
-    received = world.consumer("other").receive(a_receive())
+    harness.config.end_polls_on_cancel = True
+    received = harness.consumer("other").receive(a_receive())
     if not received.call.finished:
         received.call.cancel()
     return received.bodies
@@ -46,11 +46,11 @@ def leave(client: Client) -> None:
     assert client.ask("NotifyClientTermination", request).status.code == 20000
 
 
-def renewals(world: GrpcWorld) -> list[tuple[int, int]]:
+def renewals(harness: GrpcHarness) -> list[tuple[int, int]]:
     """Return the time (ms from the start) and the new invisible duration of each renewal."""
     return [
         (entry.now_ms - START_MS, entry.subject.invisible_ms)
-        for entry in world.engine.journal
+        for entry in harness.engine.journal
         if entry.label == "RenewMessage" and isinstance(entry.subject, ChangeInvisibleTime)
     ]
 
@@ -58,17 +58,17 @@ def renewals(world: GrpcWorld) -> list[tuple[int, int]]:
 class TestWithoutRenewal:
     """By default no message is renewed."""
 
-    def test_without_renewal_a_message_is_redelivered_after_60_s(self, world: GrpcWorld) -> None:
+    def test_without_renewal_a_message_is_redelivered_after_60_s(self, harness: GrpcHarness) -> None:
         """A message is redelivered after 60 s, although its client is alive.
 
         Requests with its handle are then rejected.
         """
-        world.topic()
-        consumer = world.consumer()
-        (handle,) = taken(world, client=consumer).handles
+        harness.topic()
+        consumer = harness.consumer()
+        (handle,) = taken(harness, client=consumer).handles
         assert handle.split(" ")[2] == "60000"
         for _ in range(6):
-            world.advance(10_000)
+            harness.advance(10_000)
             beat = sv.HeartbeatRequest()
             beat.group.name = "G"
             assert consumer.ask("Heartbeat", beat).status.code == 20000
@@ -76,84 +76,88 @@ class TestWithoutRenewal:
         ack = consumer.ask("AckMessage", an_ack(handle)).entries[0].status
         change = consumer.ask("ChangeInvisibleDuration", a_change(handle, 10_000)).status
         assert [(status.code, status.message) for status in (ack, change)] == [expired, expired]
-        world.advance(REVIVED)
-        assert visible_messages(world) == [b"0"]
-        assert renewals(world) == []
+        harness.advance(REVIVED)
+        assert visible_messages(harness) == [b"0"]
+        assert renewals(harness) == []
 
-    def test_a_terminated_clients_message_is_visible_after_invisible_time_when_clear(self, world: GrpcWorld) -> None:
+    def test_a_terminated_clients_message_is_visible_after_invisible_time_when_clear(
+        self, harness: GrpcHarness
+    ) -> None:
         """After its client leaves, a message becomes visible after invisibleTimeMillisWhenClear and a revive."""
-        world.config.invisible_time_millis_when_clear = 20_000
-        world.topic()
-        consumer = world.consumer()
-        taken(world, client=consumer)
+        harness.config.invisible_time_millis_when_clear = 20_000
+        harness.topic()
+        consumer = harness.consumer()
+        taken(harness, client=consumer)
         leave(consumer)
-        world.advance(19_999)
-        assert visible_messages(world) == []
-        world.advance(REVIVED)
-        assert visible_messages(world) == [b"0"]
+        harness.advance(19_999)
+        assert visible_messages(harness) == []
+        harness.advance(REVIVED)
+        assert visible_messages(harness) == [b"0"]
 
     @pytest.mark.parametrize("cancelled", [False, True])
-    def test_a_pending_receive_of_a_terminated_client_fails_at_its_end(self, world: GrpcWorld, cancelled: bool) -> None:
+    def test_a_pending_receive_of_a_terminated_client_fails_at_its_end(
+        self, harness: GrpcHarness, cancelled: bool
+    ) -> None:
         """The proxy pops a message for a pending receive whose client has left, and the receive fails at its end.
 
         The message is then redelivered only after its invisible duration.
         """
-        world.topic()
-        consumer = world.consumer()
-        taken(world, client=consumer)
+        harness.topic()
+        consumer = harness.consumer()
+        taken(harness, client=consumer)
         waiting = consumer.receive(a_receive(auto_renew=True, invisible_ms=None, poll_ms=20_000))
         leave(consumer)
         if cancelled:
             waiting.call.cancel()
-        world.advance(19_999)
+        harness.advance(19_999)
         assert waiting.call.sent == []
-        world.advance(1)
+        harness.advance(1)
         if not cancelled:
             assert waiting.status.code == 50001
             assert waiting.messages == []
-        world.advance(MINUTE - 1)
-        assert visible_messages(world) == []
-        world.advance(REVIVED)
-        assert visible_messages(world) == [b"0"]
+        harness.advance(MINUTE - 1)
+        assert visible_messages(harness) == []
+        harness.advance(REVIVED)
+        assert visible_messages(harness) == [b"0"]
 
-    def test_a_pending_receive_of_a_client_that_returned_gets_the_message(self, world: GrpcWorld) -> None:
+    def test_a_pending_receive_of_a_client_that_returned_gets_the_message(self, harness: GrpcHarness) -> None:
         """A pending receive of a client that left and returned gets the message.
 
         It becomes visible when the client leaves again.
         """
-        world.topic()
-        consumer = world.consumer()
-        taken(world, client=consumer)
+        harness.topic()
+        consumer = harness.consumer()
+        taken(harness, client=consumer)
         waiting = consumer.receive(a_receive(auto_renew=True, invisible_ms=None, poll_ms=20_000))
         leave(consumer)
-        world.advance(10_000)
-        again = world.consumer()
-        world.advance(10_000)
+        harness.advance(10_000)
+        again = harness.consumer()
+        harness.advance(10_000)
         assert waiting.bodies == [b"0"]
         leave(again)
-        world.advance(REVIVED)
-        assert visible_messages(world) == [b"0"]
+        harness.advance(REVIVED)
+        assert visible_messages(harness) == [b"0"]
 
-    def test_without_proxy_auto_renew_the_requests_invisible_duration_is_used(self, world: GrpcWorld) -> None:
+    def test_without_proxy_auto_renew_the_requests_invisible_duration_is_used(self, harness: GrpcHarness) -> None:
         """Without enableProxyAutoRenew, the invisible duration of the request is used and validated."""
-        world.config.enable_proxy_auto_renew = False
-        world.topic()
-        world.store(b"x")
-        consumer = world.consumer()
+        harness.config.enable_proxy_auto_renew = False
+        harness.topic()
+        harness.store(b"x")
+        consumer = harness.consumer()
         for invisible_ms in (None, 9_999):
             refused = consumer.receive(a_receive(auto_renew=True, invisible_ms=invisible_ms)).status
             assert (refused.code, refused.message) == (40011, "the invisibleTime is too small. min is 10000")
         (handle,) = consumer.receive(a_receive(auto_renew=True, invisible_ms=30_000)).handles
         assert handle.split(" ")[2] == "30000"
         leave(consumer)
-        world.advance(29_999)
-        assert visible_messages(world) == []
+        harness.advance(29_999)
+        assert visible_messages(harness) == []
 
 
 class TestRenewal:
     """Renewals with renewScheduleEnable."""
 
-    def test_a_message_is_renewed_for_longer_each_time_until_it_is_3_hours_old(self, renewing: GrpcWorld) -> None:
+    def test_a_message_is_renewed_for_longer_each_time_until_it_is_3_hours_old(self, renewing: GrpcHarness) -> None:
         """A message is renewed 10 s before its end for 1, 3, 5, 10, 30 and then 60 minutes, until it is 3 hours old."""
         taken(renewing)
         renewing.advance(3 * HOUR)
@@ -170,7 +174,7 @@ class TestRenewal:
         ]
         assert visible_messages(renewing) == []
 
-    def test_the_first_renewal_after_3_hours_uses_the_groups_retry_delay(self, renewing: GrpcWorld) -> None:
+    def test_the_first_renewal_after_3_hours_uses_the_groups_retry_delay(self, renewing: GrpcHarness) -> None:
         renewing.group(retry_policy=RetryPolicy(next_ms=[1_000, 2_000, 33_000]))
         consumer = renewing.consumer()
         taken(renewing, client=consumer)
@@ -184,7 +188,7 @@ class TestRenewal:
         assert len(renewals(renewing)) == 9
         leave(consumer)
 
-    def test_the_first_handle_acknowledges_a_renewed_message(self, renewing: GrpcWorld) -> None:
+    def test_the_first_handle_acknowledges_a_renewed_message(self, renewing: GrpcHarness) -> None:
         """After renewals the client still acknowledges with its first handle, and the response has that handle."""
         consumer = renewing.consumer()
         (message,) = taken(renewing, client=consumer).messages
@@ -199,7 +203,7 @@ class TestRenewal:
         assert visible_messages(renewing) == []
         assert len(renewals(renewing)) == seen
 
-    def test_a_message_acknowledged_under_another_id_continues_to_be_renewed(self, renewing: GrpcWorld) -> None:
+    def test_a_message_acknowledged_under_another_id_continues_to_be_renewed(self, renewing: GrpcHarness) -> None:
         """A message acknowledged under another message id continues to be renewed, as in upstream.
 
         It becomes visible when its client leaves.
@@ -213,7 +217,7 @@ class TestRenewal:
         renewing.advance(REVIVED)
         assert visible_messages(renewing) == [b"0"]
 
-    def test_the_messages_of_a_batch_are_renewed_separately(self, renewing: GrpcWorld) -> None:
+    def test_the_messages_of_a_batch_are_renewed_separately(self, renewing: GrpcHarness) -> None:
         consumer = renewing.consumer()
         messages = taken(renewing, 3, consumer).messages
         renewing.advance(55_000)
@@ -225,7 +229,7 @@ class TestRenewal:
         renewing.advance(REVIVED)
         assert sorted(visible_messages(renewing)) == [b"0", b"2"]
 
-    def test_a_message_whose_duration_the_client_changed_is_not_renewed(self, renewing: GrpcWorld) -> None:
+    def test_a_message_whose_duration_the_client_changed_is_not_renewed(self, renewing: GrpcHarness) -> None:
         """After the client changes the invisible duration, the message is not renewed.
 
         The new duration and the new handle apply.
@@ -243,7 +247,7 @@ class TestRenewal:
         assert visible_messages(renewing) == [b"0"]
         assert len(renewals(renewing)) == seen
 
-    def test_a_message_forwarded_to_the_dlq_is_not_renewed(self, renewing: GrpcWorld) -> None:
+    def test_a_message_forwarded_to_the_dlq_is_not_renewed(self, renewing: GrpcHarness) -> None:
         """A message forwarded to the dead letter queue is not renewed and is only there."""
         consumer = renewing.consumer()
         (message,) = taken(renewing, client=consumer).messages
@@ -254,7 +258,7 @@ class TestRenewal:
         dead = renewing.consumer("reader", "readers").receive(a_receive("%DLQ%G", "readers"))
         assert dead.bodies == [b"0"]
 
-    def test_messages_of_a_terminated_client_are_not_renewed(self, renewing: GrpcWorld) -> None:
+    def test_messages_of_a_terminated_client_are_not_renewed(self, renewing: GrpcHarness) -> None:
         """After the client leaves, its messages are not renewed and become visible soon, even after a long renewal."""
         consumer = renewing.consumer()
         taken(renewing, client=consumer)
@@ -266,7 +270,7 @@ class TestRenewal:
         renewing.advance(12 * HOUR)
         assert len(renewals(renewing)) == seen
 
-    def test_messages_of_an_expired_client_become_visible(self, renewing: GrpcWorld) -> None:
+    def test_messages_of_an_expired_client_become_visible(self, renewing: GrpcHarness) -> None:
         """A silent client expires 130 s after its stream closed, and its messages become visible."""
         client = renewing.client("c")
         stream = client.send_settings(subscribing())
@@ -276,7 +280,7 @@ class TestRenewal:
         renewing.advance(140_000)
         assert visible_messages(renewing) == [b"0"]
 
-    def test_a_redelivered_message_is_renewed_from_the_shortest_renewal(self, renewing: GrpcWorld) -> None:
+    def test_a_redelivered_message_is_renewed_from_the_shortest_renewal(self, renewing: GrpcHarness) -> None:
         """A message redelivered from its retry topic is renewed again, starting with the shortest renewal."""
         consumer = renewing.consumer()
         taken(renewing, client=consumer)
@@ -290,7 +294,7 @@ class TestRenewal:
         ack = renewing.client("other").ask("AckMessage", an_ack(*again.messages))
         assert ack.status.code == 20000
 
-    def test_in_an_ordered_group_a_renewed_message_blocks_its_queue(self, renewing: GrpcWorld) -> None:
+    def test_in_an_ordered_group_a_renewed_message_blocks_its_queue(self, renewing: GrpcHarness) -> None:
         """In an ordered group a renewed message blocks its queue until it is acknowledged."""
         renewing.group(consume_message_orderly=True)
         consumer = renewing.consumer()
@@ -302,7 +306,7 @@ class TestRenewal:
         assert consumer.ask("AckMessage", an_ack(message)).status.code == 20000
         assert visible_messages(renewing) == [b"1"]
 
-    def test_a_message_whose_renewal_the_broker_rejects_is_not_renewed_again(self, renewing: GrpcWorld) -> None:
+    def test_a_message_whose_renewal_the_broker_rejects_is_not_renewed_again(self, renewing: GrpcHarness) -> None:
         """A message whose renewal the broker rejects is not renewed again: here the topic was deleted."""
         taken(renewing)
         renewing.ask(DeleteTopic("T"))
@@ -314,7 +318,7 @@ class TestRenewal:
         [(53_000, [50_000, 52_000, 54_000, 104_000]), (57_000, [50_000, 52_000, 54_000])],
     )
     def test_a_failed_renewal_is_retried_until_max_renew_retry_times(
-        self, renewing: GrpcWorld, fails_ms: int, asked_ms: list[int]
+        self, renewing: GrpcHarness, fails_ms: int, asked_ms: list[int]
     ) -> None:
         """A failed renewal is retried every renewSchedulePeriodMillis, until maxRenewRetryTimes failed in a row."""
         renewing.config.renew_schedule_period_millis = 2_000
@@ -328,7 +332,7 @@ class TestRenewal:
         assert [at_ms for at_ms, _ in renewals(renewing)] == asked_ms
         assert visible_messages(renewing) == ([] if len(asked_ms) == 4 else [b"0"])
 
-    def test_configuration_keys_change_the_times_of_renewals(self, renewing: GrpcWorld) -> None:
+    def test_configuration_keys_change_the_times_of_renewals(self, renewing: GrpcHarness) -> None:
         """renewAheadTimeMillis and defaultInvisibleTimeMills change the times of renewals."""
         renewing.config.renew_ahead_time_millis = 1_000
         renewing.config.default_invisible_time_mills = 15_000
@@ -336,7 +340,7 @@ class TestRenewal:
         renewing.advance(80_000)
         assert renewals(renewing) == [(14_000, MINUTE), (73_000, 3 * MINUTE)]
 
-    def test_after_a_crash_of_the_proxy_no_message_is_renewed(self, renewing: GrpcWorld) -> None:
+    def test_after_a_crash_of_the_proxy_no_message_is_renewed(self, renewing: GrpcHarness) -> None:
         """After a crash of the proxy no message is renewed. It is redelivered when its invisible duration ends."""
         taken(renewing)
         renewing.service.clients.discard()
@@ -344,17 +348,17 @@ class TestRenewal:
         assert renewals(renewing) == []
         assert visible_messages(renewing) == [b"0"]
 
-    def test_handles_of_unacknowledged_messages_are_bounded(self, world: GrpcWorld) -> None:
+    def test_handles_of_unacknowledged_messages_are_bounded(self, harness: GrpcHarness) -> None:
         """The proxy keeps a bounded number of handles of unacknowledged messages: above 1,000 it drops expired ones."""
-        world.topic()
-        consumer = world.consumer()
+        harness.topic()
+        consumer = harness.consumer()
         for _ in range(40):
-            taken(world, 32, consumer)
-        world.advance(61_000)
-        taken(world, 32, consumer)
-        session = world.service.clients.sessions.find("consumer-1")
+            taken(harness, 32, consumer)
+        harness.advance(61_000)
+        taken(harness, 32, consumer)
+        session = harness.service.clients.sessions.find("consumer-1")
         assert session is not None
-        assert len(world.service.clients.renewals.messages_of(session)) == 32
+        assert len(harness.service.clients.renewals.messages_of(session)) == 32
 
 
 @pytest.mark.parametrize(
@@ -375,7 +379,7 @@ def test_the_retry_delay_is_taken_from_the_policy_of_the_group(policy: RetryPoli
     assert retry_delay_ms(GroupConfig("G", retry_policy=policy), times) == delay_ms
 
 
-def test_a_message_of_a_client_without_settings_is_not_renewed(renewing: GrpcWorld) -> None:
+def test_a_message_of_a_client_without_settings_is_not_renewed(renewing: GrpcHarness) -> None:
     """A message received by a client without settings is not renewed and is redelivered."""
     renewing.store(b"m")
     received = renewing.client("no-settings").receive(a_receive(auto_renew=True, invisible_ms=None))

@@ -11,8 +11,8 @@ import pytest
 from everything import read_everything
 from google.protobuf.descriptor import FieldDescriptor as Field
 from google.protobuf.message import Message
-from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, subscribing
-from remoting_world import Port
+from grpc_harness import Client, GrpcHarness, a_message, a_receive, a_send, subscribing
+from remoting_harness import Port
 from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.grpc_v2.services import RPCS
 from rocketmq_testkit.grpc_v2.transport import MethodKind
@@ -77,17 +77,17 @@ def odd_requests(kind: Any) -> Iterator[Message]:
             yield request
 
 
-def a_world() -> tuple[GrpcWorld, list[Client]]:
-    """Return a world with a topic, a group and a message, and clients of each kind."""
-    world = GrpcWorld()
-    world.topic("T")
-    world.topic("S")
-    world.group("G")
-    world.client("p").ask("SendMessage", a_send(a_message("T", b"before")))
-    clients = [world.client("unknown"), world.client("fuzz"), world.client("consumer")]
+def a_harness() -> tuple[GrpcHarness, list[Client]]:
+    """Return a harness with a topic, a group and a message, and clients of each kind."""
+    harness = GrpcHarness()
+    harness.topic("T")
+    harness.topic("S")
+    harness.group("G")
+    harness.client("p").ask("SendMessage", a_send(a_message("T", b"before")))
+    clients = [harness.client("unknown"), harness.client("fuzz"), harness.client("consumer")]
     clients[1].send_settings(publishing("T"))
     clients[2].send_settings(subscribing("G", "T"))
-    return world, clients
+    return harness, clients
 
 
 @pytest.mark.parametrize("rpc", RPCS, ids=lambda rpc: rpc.name)
@@ -96,7 +96,7 @@ def test_extreme_field_values_harm_no_other_client(rpc: Any) -> None:
 
     Then everything can be read, and other clients send and receive.
     """
-    world, clients = a_world()
+    harness, clients = a_harness()
     blocks = sys.getallocatedblocks()
     for request in odd_requests(rpc.request):
         for client in clients:
@@ -104,12 +104,12 @@ def test_extreme_field_values_harm_no_other_client(rpc: Any) -> None:
                 client.telemetry(request)  # type: ignore[arg-type]  # the request of the only RPC of this kind
             else:
                 client.start(rpc.name, request)
-    world.advance(60_000)
-    assert world.log == []
-    port = Port(world.engine)
+    harness.advance(60_000)
+    assert harness.log == []
+    port = Port(harness.engine)
     read_everything(port)
     assert port.log == []
-    after = world.client("after")
+    after = harness.client("after")
     assert after.ask("SendMessage", a_send(a_message("S", b"after"))).status.code == 20000
     assert b"after" in after.receive(a_receive("S", "other")).bodies
     assert sys.getallocatedblocks() - blocks < BLOCKS_MAX

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import DecodeError, Message
-from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, subscribing
+from grpc_harness import Client, GrpcHarness, a_message, a_receive, a_send, subscribing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rocketmq_testkit.conformance.clients.grpc_requests import publishing
@@ -66,27 +66,27 @@ def _fill(draw: st.DrawFn, message: Message, field: Any, depth: int) -> None:
         setattr(message, field.name, draw(LEAVES[field.type]))
 
 
-def a_world() -> tuple[GrpcWorld, Client]:
-    """Return a world with topics and groups of each kind and with messages, and a client."""
-    world = GrpcWorld()
+def a_harness() -> tuple[GrpcHarness, Client]:
+    """Return a harness with topics and groups of each kind and with messages, and a client."""
+    harness = GrpcHarness()
     for name, kind in (("T", ""), ("F", "FIFO"), ("D", "DELAY"), ("X", "TRANSACTION")):
-        world.topic(name, kind=kind)
-    world.group("G")
-    world.group("GF", consume_message_orderly=True)
+        harness.topic(name, kind=kind)
+    harness.group("G")
+    harness.group("GF", consume_message_orderly=True)
     for number in range(3):
-        world.client("p").ask("SendMessage", a_send(a_message("T", message_id=f"m{number}")))
-    return world, world.client("fuzz")
+        harness.client("p").ask("SendMessage", a_send(a_message("T", message_id=f"m{number}")))
+    return harness, harness.client("fuzz")
 
 
-def assert_unharmed(world: GrpcWorld, stored: dict[tuple[str, int], list[bytes]]) -> None:
+def assert_unharmed(harness: GrpcHarness, stored: dict[tuple[str, int], list[bytes]]) -> None:
     """Assert that no exception was logged, that stored messages are unchanged, and that another client is served."""
-    world.advance(25_000)
-    assert world.log == []
-    after = stored_records(world.broker)
+    harness.advance(25_000)
+    assert harness.log == []
+    after = stored_records(harness.broker)
     assert {place: after[place][: len(records)] for place, records in stored.items()} == stored
-    response = world.client("other").ask("SendMessage", a_send(a_message("T", b"after")))
+    response = harness.client("other").ask("SendMessage", a_send(a_message("T", b"after")))
     assert response.status.code == 20000
-    bodies = world.client("other").receive(a_receive("T", "after")).bodies
+    bodies = harness.client("other").receive(a_receive("T", "after")).bodies
     assert b"after" in bodies
 
 
@@ -95,8 +95,8 @@ def assert_unharmed(world: GrpcWorld, stored: dict[tuple[str, int], list[bytes]]
 @given(data=st.data())
 def test_any_request_ends_with_a_declared_code(rpc: Any, data: st.DataObject) -> None:
     """Calls with fields of the right types and any values end with the codes that the table declares."""
-    world, client = a_world()
-    stored = stored_records(world.broker)
+    harness, client = a_harness()
+    stored = stored_records(harness.broker)
     assert len(stored["T", 0]) == 3
     known = data.draw(
         st.sampled_from([None, publishing("T"), subscribing("G", "T"), subscribing("GF", "F", push=True)])
@@ -113,9 +113,9 @@ def test_any_request_ends_with_a_declared_code(rpc: Any, data: st.DataObject) ->
             if rpc.kind is MethodKind.UNARY:
                 assert call.finished
             else:
-                world.advance(20_000)
+                harness.advance(20_000)
                 assert call.finished
-    assert_unharmed(world, stored)
+    assert_unharmed(harness, stored)
 
 
 @pytest.mark.parametrize("rpc", SERVED, ids=lambda rpc: rpc.name)
@@ -129,8 +129,8 @@ def test_damaged_bytes_of_a_request_harm_no_other_client(
     if encoded:
         encoded[flip % len(encoded)] = value
         del encoded[cut % (len(encoded) + 1) :]
-    world, client = a_world()
-    stored = stored_records(world.broker)
+    harness, client = a_harness()
+    stored = stored_records(harness.broker)
     try:
         request = rpc.request.FromString(bytes(encoded))
     except DecodeError:
@@ -139,7 +139,7 @@ def test_damaged_bytes_of_a_request_harm_no_other_client(
         client.telemetry(request)
     else:
         client.start(rpc.name, request)
-    assert_unharmed(world, stored)
+    assert_unharmed(harness, stored)
 
 
 def test_every_served_rpc_is_fuzzed() -> None:

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 from garbage import ROUNDS, cyclic_garbage
 from google.protobuf.message import Message
-from grpc_world import GrpcWorld, a_change, a_message, a_receive, a_send, an_ack
+from grpc_harness import GrpcHarness, a_change, a_message, a_receive, a_send, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -19,13 +19,13 @@ class Caller:
     """A consumer of topic T that exchanges bytes with the server."""
 
     def __init__(self) -> None:
-        world = GrpcWorld(
+        harness = GrpcHarness(
             BrokerConfig(auto_create_topic_enable=False), emulation=EmulationConfig(journal_max_entries=5)
         )
-        world.topic()
-        self._world = world
-        self._stream = world.consumer("c")
-        self._peer = Peer(world.service).greet()
+        harness.topic()
+        self._harness = harness
+        self._stream = harness.consumer("c")
+        self._peer = Peer(harness.service).greet()
         self._stream_ids = count(1, 2)
 
     def ask(self, name: str, request: Message, client_id: str = "c") -> list[bytes]:
@@ -54,7 +54,7 @@ class Caller:
         self.ask("SendMessage", a_send(a_message()))
         assert len(self.ended(waiting)) > 1
         waiting = self.begin("ReceiveMessage", a_receive())
-        self._world.advance(6_000)
+        self._harness.advance(6_000)
         self.ended(waiting)
 
     def acknowledge(self) -> None:

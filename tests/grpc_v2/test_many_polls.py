@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import grpc
 import pytest
-from grpc_world import START_MS, GrpcWorld, a_receive
+from grpc_harness import START_MS, GrpcHarness, a_receive
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -27,24 +27,24 @@ def test_thousands_of_waiting_polls_cause_no_work_until_the_first_ends(
     brokers: int, clients: int, threshold: int
 ) -> None:
     names = ("broker-a", "broker-b", "broker-c")[:brokers]
-    world = GrpcWorld(*(BrokerConfig(broker_name=name, pop_polling_size=20_000) for name in names))
-    world.config.pop_with_notify_threshold = threshold
-    world.topic_everywhere(queues=8)
+    harness = GrpcHarness(*(BrokerConfig(broker_name=name, pop_polling_size=20_000) for name in names))
+    harness.config.pop_with_notify_threshold = threshold
+    harness.topic_everywhere(queues=8)
     request = a_receive(poll_ms=20_000, broker="")
-    waiting = [world.client(f"client-{number}").receive(request) for number in range(clients)]
-    assert world.service.metrics()[RECEIVE].pops_in_progress == clients
-    due = [timer.due_ms for timer in world.engine.scheduler.scheduled() if timer.kind in ("pop", "notification")]
+    waiting = [harness.client(f"client-{number}").receive(request) for number in range(clients)]
+    assert harness.service.metrics()[RECEIVE].pops_in_progress == clients
+    due = [timer.due_ms for timer in harness.engine.scheduler.scheduled() if timer.kind in ("pop", "notification")]
     assert due == [START_MS + 20_000] * clients * brokers
-    written = world.engine.journal.written
-    world.advance(19_999)
-    assert world.engine.journal.written == written
+    written = harness.engine.journal.written
+    harness.advance(19_999)
+    assert harness.engine.journal.written == written
     assert not any(received.call.sent for received in waiting)
     for number in range(100):
-        world.store(b"%d" % number, broker=number % brokers, queue=number % 8)
+        harness.store(b"%d" % number, broker=number % brokers, queue=number % 8)
     assert sorted(int(body) for received in waiting for body in received.bodies) == list(range(100))
-    world.advance(1)
+    harness.advance(1)
     assert all(received.call.finished for received in waiting)
-    assert not [timer for timer in world.engine.scheduler.scheduled() if timer.kind in ("pop", "notification")]
+    assert not [timer for timer in harness.engine.scheduler.scheduled() if timer.kind in ("pop", "notification")]
 
 
 @asynccontextmanager

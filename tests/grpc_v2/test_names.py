@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 from google.protobuf.message import Message
-from grpc_texts import BAD_GROUPS, BAD_TOPICS
-from grpc_world import (
+from grpc_harness import (
     Client,
-    GrpcWorld,
+    GrpcHarness,
     Received,
     a_change,
     a_forward,
@@ -18,6 +17,7 @@ from grpc_world import (
     an_ack,
     subscribing,
 )
+from grpc_texts import BAD_GROUPS, BAD_TOPICS
 from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
 from rocketmq_testkit.grpc_v2.proto import service_pb2 as sv
@@ -63,61 +63,61 @@ def status_of(client: Client, name: str, request: Message, **options: Any) -> tu
 
 @pytest.mark.parametrize("topic", BAD_TOPICS, ids=lambda topic: topic[:20] or "empty")
 @pytest.mark.parametrize("name", BY_TOPIC)
-def test_every_rpc_rejects_an_invalid_topic(world: GrpcWorld, name: str, topic: str) -> None:
+def test_every_rpc_rejects_an_invalid_topic(harness: GrpcHarness, name: str, topic: str) -> None:
     """Every RPC with a topic rejects an invalid one with upstream's code and text."""
-    assert status_of(world.consumer(), name, BY_TOPIC[name](topic)) == BAD_TOPICS[topic]
+    assert status_of(harness.consumer(), name, BY_TOPIC[name](topic)) == BAD_TOPICS[topic]
 
 
 @pytest.mark.parametrize("topic", ["%RETRY%g", "%DLQ%g", "a|b", "DefaultHeartBeatSyncerTopic", "t" * 127])
-def test_topic_names_with_prefixes_bars_or_127_characters_are_valid(world: GrpcWorld, topic: str) -> None:
-    assert status_of(world.client(), "QueryRoute", BY_TOPIC["QueryRoute"](topic))[0] == pb.TOPIC_NOT_FOUND
+def test_topic_names_with_prefixes_bars_or_127_characters_are_valid(harness: GrpcHarness, topic: str) -> None:
+    assert status_of(harness.client(), "QueryRoute", BY_TOPIC["QueryRoute"](topic))[0] == pb.TOPIC_NOT_FOUND
 
 
 @pytest.mark.parametrize("group", BAD_GROUPS, ids=lambda group: group[:20] or "empty")
 @pytest.mark.parametrize("name", BY_GROUP)
-def test_every_rpc_rejects_an_invalid_group(world: GrpcWorld, name: str, group: str) -> None:
+def test_every_rpc_rejects_an_invalid_group(harness: GrpcHarness, name: str, group: str) -> None:
     """Every RPC with a group rejects an invalid one with upstream's code and text."""
-    world.topic()
-    assert status_of(world.consumer(), name, BY_GROUP[name](group)) == BAD_GROUPS[group]
+    harness.topic()
+    assert status_of(harness.consumer(), name, BY_GROUP[name](group)) == BAD_GROUPS[group]
 
 
 @pytest.mark.parametrize("client_id", ["", "  "])
 @pytest.mark.parametrize("name", SERVED)
-def test_a_call_without_a_client_id_is_rejected(world: GrpcWorld, name: str, client_id: str) -> None:
+def test_a_call_without_a_client_id_is_rejected(harness: GrpcHarness, name: str, client_id: str) -> None:
     """A call without a client id is rejected before any other check."""
-    client = world.client(client_id)
+    client = harness.client(client_id)
     assert status_of(client, name, SERVED[name]("")) == (40017, "client id cannot be empty")
 
 
-def test_a_receive_without_a_client_id_gets_the_status_alone(world: GrpcWorld) -> None:
+def test_a_receive_without_a_client_id_gets_the_status_alone(harness: GrpcHarness) -> None:
     """A receive without a client id gets only the status, without the delivery timestamp of other receives."""
-    received = world.client("").receive(a_receive())
+    received = harness.client("").receive(a_receive())
     assert received.kinds == ["status"]
     assert received.call.status == 0
 
 
-def test_a_telemetry_stream_without_a_client_id_gets_its_status_and_ends(world: GrpcWorld) -> None:
-    stream = world.client("").send_settings(publishing("T"))
+def test_a_telemetry_stream_without_a_client_id_gets_its_status_and_ends(harness: GrpcHarness) -> None:
+    stream = harness.client("").send_settings(publishing("T"))
     assert [(command.status.code, command.WhichOneof("command")) for command in stream.commands] == [(40017, None)]
     assert stream.call.status == 0
 
 
 @pytest.mark.parametrize("topic", BAD_TOPICS, ids=lambda topic: topic[:20] or "empty")
-def test_settings_with_an_invalid_topic_end_the_stream(world: GrpcWorld, topic: str) -> None:
+def test_settings_with_an_invalid_topic_end_the_stream(harness: GrpcHarness, topic: str) -> None:
     """The stream ends with INVALID_ARGUMENT and a prefix before the text that unary calls get for the topic."""
-    call = world.client().send_settings(publishing("ok", topic)).call
+    call = harness.client().send_settings(publishing("ok", topic)).call
     assert (call.status, call.text) == (3, "process client telemetryCommand failed. " + BAD_TOPICS[topic][1])
 
 
 @pytest.mark.parametrize("group", BAD_GROUPS, ids=lambda group: group[:20] or "empty")
-def test_settings_with_an_invalid_group_end_the_stream(world: GrpcWorld, group: str) -> None:
+def test_settings_with_an_invalid_group_end_the_stream(harness: GrpcHarness, group: str) -> None:
     """The stream ends with INVALID_ARGUMENT and a prefix before the text that unary calls get for the group."""
-    call = world.client().send_settings(subscribing(group)).call
+    call = harness.client().send_settings(subscribing(group)).call
     assert (call.status, call.text) == (3, "process client telemetryCommand failed. " + BAD_GROUPS[group][1])
 
 
 @pytest.mark.parametrize("name", ["PullMessage", "UpdateOffset", "GetOffset", "QueryOffset"])
-def test_offset_rpcs_are_unimplemented(world: GrpcWorld, name: str) -> None:
+def test_offset_rpcs_are_unimplemented(harness: GrpcHarness, name: str) -> None:
     """Offset RPCs return UNIMPLEMENTED with and without a client id, as in 5.3.3."""
     requests = {
         "PullMessage": sv.PullMessageRequest(),
@@ -125,7 +125,7 @@ def test_offset_rpcs_are_unimplemented(world: GrpcWorld, name: str) -> None:
         "GetOffset": sv.GetOffsetRequest(),
         "QueryOffset": sv.QueryOffsetRequest(),
     }
-    for client in (world.client(), world.client("")):
+    for client in (harness.client(), harness.client("")):
         call = client.start(name, requests[name])
         expected = f"Method apache.rocketmq.v2.MessagingService/{name} is unimplemented"
         assert (call.status, call.text, call.sent) == (12, expected, [])

@@ -3,216 +3,216 @@
 from random import Random
 
 import pytest
-from grpc_world import GrpcWorld, Received, a_receive, an_ack
+from grpc_harness import GrpcHarness, Received, a_receive, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.operations.consume import PollingInfo, PollingInfoResult
 from rocketmq_testkit.grpc_v2.proxy.receive_metrics import RECEIVE, ReceiveMetrics
 
 
-def notifying(threshold: int = 100, *brokers: BrokerConfig, **emulation: bool) -> GrpcWorld:
-    """Return a world with a topic on all brokers and a proxy with popWithNotifyThreshold=`threshold`."""
-    world = GrpcWorld(*brokers, emulation=EmulationConfig(**emulation) if emulation else None)
-    world.config.pop_with_notify_threshold = threshold
-    world.topic_everywhere(queues=2)
-    return world
+def notifying(threshold: int = 100, *brokers: BrokerConfig, **emulation: bool) -> GrpcHarness:
+    """Return a harness with a topic on all brokers and a proxy with popWithNotifyThreshold=`threshold`."""
+    harness = GrpcHarness(*brokers, emulation=EmulationConfig(**emulation) if emulation else None)
+    harness.config.pop_with_notify_threshold = threshold
+    harness.topic_everywhere(queues=2)
+    return harness
 
 
-def waiting_pops(world: GrpcWorld) -> int:
+def waiting_pops(harness: GrpcHarness) -> int:
     """Return the number of waiting pops on the first broker, from POLLING_INFO."""
-    info = world.ask(PollingInfo("G", "T", -1))
+    info = harness.ask(PollingInfo("G", "T", -1))
     assert isinstance(info, PollingInfoResult)
     return info.polling_num
 
 
-def polls(world: GrpcWorld, count: int, **options: object) -> list[Received]:
+def polls(harness: GrpcHarness, count: int, **options: object) -> list[Received]:
     """Start receives of one client."""
-    client = world.consumer("c")
+    client = harness.consumer("c")
     return [client.receive(a_receive(**options)) for _ in range(count)]  # type: ignore[arg-type]
 
 
-def metrics(world: GrpcWorld) -> ReceiveMetrics:
-    return world.service.metrics()[RECEIVE]
+def metrics(harness: GrpcHarness) -> ReceiveMetrics:
+    return harness.service.metrics()[RECEIVE]
 
 
 @pytest.mark.parametrize(("threshold", "pops"), [(0, 5), (1, 4), (3, 2), (4, 1), (5, 0), (100, 0)])
 def test_receives_within_the_threshold_wait_for_notifications_the_others_in_pops(threshold: int, pops: int) -> None:
     """Receives that start to wait with at most `threshold` in flight use a notification, the others a pop."""
-    world = notifying(threshold)
-    waiting = polls(world, 5)
-    assert waiting_pops(world) == pops
-    assert metrics(world) == ReceiveMetrics(5, 5, 0, 5 - pops, notified=0, pops_in_progress=5)
+    harness = notifying(threshold)
+    waiting = polls(harness, 5)
+    assert waiting_pops(harness) == pops
+    assert metrics(harness) == ReceiveMetrics(5, 5, 0, 5 - pops, notified=0, pops_in_progress=5)
     for number in range(5):
-        world.store(b"%d" % number, queue=number % 2)
+        harness.store(b"%d" % number, queue=number % 2)
     assert sorted(body for received in waiting for body in received.bodies) == [b"0", b"1", b"2", b"3", b"4"]
-    assert metrics(world).pops_in_progress == 0
+    assert metrics(harness).pops_in_progress == 0
 
 
 def test_receives_use_notifications_again_after_others_end() -> None:
     """After some receives end, the next ones are within the threshold and use notifications again."""
-    world = notifying(2)
-    crowd = polls(world, 4)
-    assert waiting_pops(world) == 2
-    world.advance(5_000)
+    harness = notifying(2)
+    crowd = polls(harness, 4)
+    assert waiting_pops(harness) == 2
+    harness.advance(5_000)
     assert all(received.status.code == 40401 for received in crowd)
-    polls(world, 2)
-    assert waiting_pops(world) == 0
-    assert metrics(world).pop_with_notify == 4
+    polls(harness, 2)
+    assert waiting_pops(harness) == 0
+    assert metrics(harness).pop_with_notify == 4
 
 
 def test_a_receive_notified_of_another_tag_uses_a_pop_if_above_the_threshold() -> None:
     """After a notification of a message with another tag the receive waits again, above the threshold in a pop."""
-    world = notifying(2)
-    (first,) = polls(world, 1, expression="A")
-    crowd = polls(world, 3, expression="A")
-    assert waiting_pops(world) == 2
-    world.store(b"not wanted", TAGS="B")
-    assert waiting_pops(world) == 3
-    world.store(b"1", TAGS="A")
-    world.store(b"2", TAGS="A")
-    world.store(b"3", TAGS="A")
-    world.store(b"4", TAGS="A")
+    harness = notifying(2)
+    (first,) = polls(harness, 1, expression="A")
+    crowd = polls(harness, 3, expression="A")
+    assert waiting_pops(harness) == 2
+    harness.store(b"not wanted", TAGS="B")
+    assert waiting_pops(harness) == 3
+    harness.store(b"1", TAGS="A")
+    harness.store(b"2", TAGS="A")
+    harness.store(b"3", TAGS="A")
+    harness.store(b"4", TAGS="A")
     assert sorted(body for received in [first, *crowd] for body in received.bodies) == [b"1", b"2", b"3", b"4"]
 
 
 def test_a_stored_message_is_found_by_the_first_pop_without_a_notification() -> None:
     """The first pop finds a stored message without a notification, within the threshold and above it."""
     for threshold in (0, 100):
-        world = notifying(threshold)
-        world.store(b"x")
-        (received,) = polls(world, 1)
+        harness = notifying(threshold)
+        harness.store(b"x")
+        (received,) = polls(harness, 1)
         assert received.bodies == [b"x"]
-        assert metrics(world) == ReceiveMetrics(1, 0, 1, 0, notified=0, pops_in_progress=0)
+        assert metrics(harness) == ReceiveMetrics(1, 0, 1, 0, notified=0, pops_in_progress=0)
 
 
 def test_a_receive_of_an_unknown_topic_is_not_counted_as_in_flight() -> None:
     """A receive of an unknown topic is not counted as in flight; one that the broker rejects as too many is."""
-    world = notifying(100, BrokerConfig(pop_polling_size=0))
-    polls(world, 1, topic="nowhere")
-    assert metrics(world) == ReceiveMetrics()
-    waiting, full = polls(world, 2)
+    harness = notifying(100, BrokerConfig(pop_polling_size=0))
+    polls(harness, 1, topic="nowhere")
+    assert metrics(harness) == ReceiveMetrics()
+    waiting, full = polls(harness, 2)
     assert (waiting.call.sent, full.status.code, full.status.message) == ([], 42900, "polling full")
-    assert metrics(world) == ReceiveMetrics(2, 1, 0, 2, notified=0, pops_in_progress=1)
+    assert metrics(harness) == ReceiveMetrics(2, 1, 0, 2, notified=0, pops_in_progress=1)
 
 
 def test_a_notification_is_followed_by_a_pop_at_once() -> None:
     """A notification is followed by a pop in the same instant in which the message is stored."""
-    world = notifying()
-    (received,) = polls(world, 1, poll_ms=20_000)
-    world.advance(12_345)
-    world.store(b"x")
+    harness = notifying()
+    (received,) = polls(harness, 1, poll_ms=20_000)
+    harness.advance(12_345)
+    harness.store(b"x")
     assert received.bodies == [b"x"]
-    assert received.responses[-1].delivery_timestamp.ToMilliseconds() == world.now_ms
-    assert metrics(world) == ReceiveMetrics(1, 1, 0, 1, notified=1, pops_in_progress=0)
+    assert received.responses[-1].delivery_timestamp.ToMilliseconds() == harness.now_ms
+    assert metrics(harness) == ReceiveMetrics(1, 1, 0, 1, notified=1, pops_in_progress=0)
 
 
 def test_a_poll_without_notifications_ends_empty_at_its_deadline() -> None:
     """A poll without messages ends empty once, at its deadline."""
-    world = notifying()
-    (received,) = polls(world, 1)
-    world.advance(4_999)
+    harness = notifying()
+    (received,) = polls(harness, 1)
+    harness.advance(4_999)
     assert received.call.sent == []
-    world.advance(1)
+    harness.advance(1)
     assert (received.status.code, received.status.message) == (40401, "no new message")
-    world.advance(60_000)
+    harness.advance(60_000)
     assert received.kinds == ["status", "delivery_timestamp"]
 
 
 def test_notifications_about_other_tags_do_not_shorten_the_wait() -> None:
-    world = notifying()
-    (received,) = polls(world, 1, expression="A")
+    harness = notifying()
+    (received,) = polls(harness, 1, expression="A")
     for _ in range(4):
-        world.advance(1_000)
-        world.store(b"other", TAGS="B")
+        harness.advance(1_000)
+        harness.store(b"other", TAGS="B")
     assert received.call.sent == []
-    assert metrics(world).notified == 4
-    world.advance(999)
+    assert metrics(harness).notified == 4
+    harness.advance(999)
     assert received.call.sent == []
-    world.advance(1)
+    harness.advance(1)
     assert received.status.code == 40401
-    assert metrics(world) == ReceiveMetrics(1, 1, 0, 1, notified=4, pops_in_progress=0)
+    assert metrics(harness) == ReceiveMetrics(1, 1, 0, 1, notified=4, pops_in_progress=0)
 
 
 def test_a_message_behind_many_others_is_found_at_once() -> None:
     """A message behind many messages of other tags is found at once, because the receive uses a pop that reads on."""
-    world = notifying()
+    harness = notifying()
     for _ in range(500):
-        world.store(b"other", TAGS="B")
-    world.store(b"x", TAGS="A")
-    (received,) = polls(world, 1, expression="A")
+        harness.store(b"other", TAGS="B")
+    harness.store(b"x", TAGS="A")
+    (received,) = polls(harness, 1, expression="A")
     assert received.bodies == [b"x"]
 
 
 def test_a_receive_with_batch_size_0_waits_until_its_deadline() -> None:
     """A receive with batch size 0 waits until its deadline, although notifications report messages."""
-    world = notifying()
-    world.store(b"x")
-    (received,) = polls(world, 1, batch=0)
-    world.advance(4_999)
+    harness = notifying()
+    harness.store(b"x")
+    (received,) = polls(harness, 1, batch=0)
+    harness.advance(4_999)
     assert received.call.sent == []
-    world.advance(1)
+    harness.advance(1)
     assert received.status.code == 40401
 
 
 def test_a_cancelled_receive_drops_its_notification() -> None:
     """A cancelled receive drops its notification, and the message wakes another receive."""
-    world = notifying()
-    dead, alive = polls(world, 2)
+    harness = notifying()
+    dead, alive = polls(harness, 2)
     alive.call.cancel()
-    world.store(b"x")
+    harness.store(b"x")
     assert dead.bodies == [b"x"]
     assert alive.call.sent == []
-    assert metrics(world).pops_in_progress == 0
+    assert metrics(harness).pops_in_progress == 0
 
 
 @pytest.mark.parametrize("wake", [False, True])
 def test_a_redelivered_message_wakes_a_poll_only_with_wake_poll_on_redelivery(wake: bool) -> None:
     """A poll finds a redelivered message at its end, or at once with wakePollOnRedelivery."""
-    world = notifying(wake_poll_on_redelivery=wake)
-    world.store(b"x")
-    polls(world, 1)
-    world.advance(9_000)
-    (received,) = polls(world, 1, poll_ms=20_000)
-    world.advance(6_000)
+    harness = notifying(wake_poll_on_redelivery=wake)
+    harness.store(b"x")
+    polls(harness, 1)
+    harness.advance(9_000)
+    (received,) = polls(harness, 1, poll_ms=20_000)
+    harness.advance(6_000)
     assert received.bodies == ([b"x"] if wake else [])
-    world.advance(14_000)
+    harness.advance(14_000)
     assert received.bodies == [b"x"]
 
 
 @pytest.mark.parametrize("threshold", [0, 1, 100])
 def test_a_redelivered_message_does_not_keep_a_new_one_from_waiting_receives(threshold: int) -> None:
     """If a notified receive gets an older, redelivered message, another waiting receive gets the new one."""
-    world = notifying(threshold, BrokerConfig(pop_from_retry_probability=100))
-    world.store(b"left")
-    polls(world, 1)
-    world.advance(9_000)
-    waiting = polls(world, 2, batch=1, poll_ms=20_000)
-    world.advance(8_000)
+    harness = notifying(threshold, BrokerConfig(pop_from_retry_probability=100))
+    harness.store(b"left")
+    polls(harness, 1)
+    harness.advance(9_000)
+    waiting = polls(harness, 2, batch=1, poll_ms=20_000)
+    harness.advance(8_000)
     assert [received.bodies for received in waiting] == [[], []]
-    world.store(b"new")
+    harness.store(b"new")
     assert sorted(body for received in waiting for body in received.bodies) == [b"left", b"new"]
 
 
 def test_receives_of_ordered_groups_wait_in_pops() -> None:
     """Ordered groups use pops, because a broker does not wake notifications when a queue is unblocked."""
-    world = notifying()
-    world.group(consume_message_orderly=True)
-    world.store(b"1")
-    world.store(b"2")
-    (first,) = polls(world, 1, batch=1)
-    (second,) = polls(world, 1, batch=1)
-    assert (first.bodies, waiting_pops(world)) == ([b"1"], 1)
-    world.client("c").ask("AckMessage", an_ack(*first.handles))
+    harness = notifying()
+    harness.group(consume_message_orderly=True)
+    harness.store(b"1")
+    harness.store(b"2")
+    (first,) = polls(harness, 1, batch=1)
+    (second,) = polls(harness, 1, batch=1)
+    assert (first.bodies, waiting_pops(harness)) == ([b"1"], 1)
+    harness.client("c").ask("AckMessage", an_ack(*first.handles))
     assert second.bodies == [b"2"]
-    assert metrics(world).pop_with_notify == 0
+    assert metrics(harness).pop_with_notify == 0
 
 
 class Load:
     """Clients of one group that receive and acknowledge continuously, and a producer."""
 
-    def __init__(self, world: GrpcWorld, clients: int, chance: Random) -> None:
-        self.world = world
+    def __init__(self, harness: GrpcHarness, clients: int, chance: Random) -> None:
+        self.harness = harness
         self.chance = chance
-        self.clients = [world.consumer(f"c{number}") for number in range(clients)]
+        self.clients = [harness.consumer(f"c{number}") for number in range(clients)]
         self.open: dict[int, Received] = {}
         self.sent: list[bytes] = []
         self.taken: list[bytes] = []
@@ -221,8 +221,8 @@ class Load:
     def send(self) -> None:
         body = b"%d" % len(self.sent)
         self.sent.append(body)
-        brokers = len(self.world.engine.brokers)
-        self.world.store(body, self.chance.randrange(brokers), self.chance.randrange(2))
+        brokers = len(self.harness.engine.brokers)
+        self.harness.store(body, self.chance.randrange(brokers), self.chance.randrange(2))
         self.collect()
         if self.open and len(self.taken) < len(self.sent):
             self.late += 1
@@ -248,7 +248,7 @@ class Load:
                     assert received.status.message == "no new message"
 
     def pause(self) -> None:
-        self.world.advance(self.chance.choice((1, 50, 700, 4_000)))
+        self.harness.advance(self.chance.choice((1, 50, 700, 4_000)))
         self.collect()
 
 
@@ -258,8 +258,8 @@ class Load:
 def test_under_load_no_message_is_lost_late_or_delivered_twice(seed: int, threshold: int, brokers: int) -> None:
     """No message is lost, late or delivered twice within the threshold, above it, and while the load crosses it."""
     names = ("broker-a", "broker-b", "broker-c")[:brokers]
-    world = notifying(threshold, *(BrokerConfig(broker_name=name) for name in names))
-    load = Load(world, 9, Random(seed))
+    harness = notifying(threshold, *(BrokerConfig(broker_name=name) for name in names))
+    load = Load(harness, 9, Random(seed))
     both_ways = set()
     for _ in range(250):
         step = load.chance.choices((load.send, load.receive, load.pause), (5, 5, 1))[0]
@@ -267,10 +267,10 @@ def test_under_load_no_message_is_lost_late_or_delivered_twice(seed: int, thresh
         both_ways.add(len(load.open) > threshold)
     for _ in range(100):
         load.receive()
-    world.advance(20_000)
+    harness.advance(20_000)
     load.collect()
     assert load.late == 0
     assert sorted(load.taken) == sorted(load.sent)
     assert both_ways == ({True, False} if threshold < 9 else {False})
-    assert bool(metrics(world).pop_with_notify) == (threshold > 0)
-    assert metrics(world).pops_in_progress == 0
+    assert bool(metrics(harness).pop_with_notify) == (threshold > 0)
+    assert metrics(harness).pops_in_progress == 0

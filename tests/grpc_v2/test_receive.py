@@ -3,8 +3,8 @@
 from hashlib import md5
 
 import pytest
+from grpc_harness import START_MS, GrpcHarness, Received, a_message, a_receive, a_send, an_ack
 from grpc_texts import NO_TOPIC_CONFIG, PROXY_EXCEPTION
-from grpc_world import START_MS, GrpcWorld, Received, a_message, a_receive, a_send, an_ack
 from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.operations.offsets import QueryConsumerOffset
@@ -15,35 +15,37 @@ ID = "0102FC0000000139B80B12FD7F00000001"
 TOO_SHORT = "The deadline time remaining is not enough for polling, please check network condition"
 
 
-def sent(world: GrpcWorld, *bodies: bytes, topic: str = "T", **system: object) -> None:
+def sent(harness: GrpcHarness, *bodies: bytes, topic: str = "T", **system: object) -> None:
     """Send messages to a topic, each with its body as its id."""
     for body in bodies:
-        response = world.client().ask("SendMessage", a_send(a_message(topic, body, message_id=body.decode(), **system)))
+        response = harness.client().ask(
+            "SendMessage", a_send(a_message(topic, body, message_id=body.decode(), **system))
+        )
         assert response.status.code == 20000, response.status
 
 
-def test_a_receive_returns_status_messages_and_delivery_timestamp_in_order(world: GrpcWorld) -> None:
+def test_a_receive_returns_status_messages_and_delivery_timestamp_in_order(harness: GrpcHarness) -> None:
     """A receive returns status, messages and delivery timestamp in this order, and the call ends with OK."""
-    world.topic()
-    sent(world, b"a", b"b")
-    received = world.consumer().receive(a_receive())
+    harness.topic()
+    sent(harness, b"a", b"b")
+    received = harness.consumer().receive(a_receive())
     assert received.kinds == ["status", "message", "message", "delivery_timestamp"]
     assert (received.status.code, received.status.message) == (20000, "OK")
     assert received.responses[-1].delivery_timestamp.ToMilliseconds() == START_MS
     assert (received.call.status, received.bodies) == (0, [b"a", b"b"])
 
 
-def test_a_received_message_has_the_fields_of_producer_and_store(world: GrpcWorld) -> None:
+def test_a_received_message_has_the_fields_of_producer_and_store(harness: GrpcHarness) -> None:
     """A message has everything that the producer set and the store added, and no system properties."""
-    world.topic(kind="FIFO")
+    harness.topic(kind="FIFO")
     message = a_message(
         body=b"body", tag="tag", keys=["k1", "k2"], user={"u": "v"}, message_group="g", trace_context="tc",
         born_host="laptop",
     )  # fmt: skip
     message.system_properties.born_timestamp.FromMilliseconds(START_MS - 7)
-    world.client().ask("SendMessage", a_send(message))
-    world.advance(3)
-    (got,) = world.consumer().receive(a_receive()).messages
+    harness.client().ask("SendMessage", a_send(message))
+    harness.advance(3)
+    (got,) = harness.consumer().receive(a_receive()).messages
     assert got.topic == pb.Resource(name="T")
     assert dict(got.user_properties) == {"u": "v", "__SHARDINGKEY": "g", "TRACE_CONTEXT": "tc"}
     system = got.system_properties
@@ -61,32 +63,32 @@ def test_a_received_message_has_the_fields_of_producer_and_store(world: GrpcWorl
     assert int(handle[8]) >= 0
 
 
-def test_a_compressed_body_is_delivered_as_it_was_sent(world: GrpcWorld) -> None:
+def test_a_compressed_body_is_delivered_as_it_was_sent(harness: GrpcHarness) -> None:
     """A compressed body is delivered with its encoding, and with a digest of the compressed bytes."""
-    world.topic()
-    sent(world, b"zip", body_encoding=pb.GZIP)
-    (got,) = world.consumer().receive(a_receive()).messages
+    harness.topic()
+    sent(harness, b"zip", body_encoding=pb.GZIP)
+    (got,) = harness.consumer().receive(a_receive()).messages
     assert got.system_properties.body_encoding == pb.GZIP
     assert got.system_properties.body_digest.checksum == md5(b"zip").hexdigest().upper()
 
 
-def test_a_message_of_a_remoting_producer_has_its_born_host_and_time(world: GrpcWorld) -> None:
+def test_a_message_of_a_remoting_producer_has_its_born_host_and_time(harness: GrpcHarness) -> None:
     """A message of a remoting producer has its record's born host and time, even with malformed property values."""
-    world.topic()
+    harness.topic()
     properties = {"BORN_TIMESTAMP": "9" * 40, "a": "1"}
-    world.ask(SendMessage("PG", "T", 0, b"x", properties, ("10.1.2.3", 99), START_MS - 50))
-    (got,) = world.consumer().receive(a_receive()).messages
+    harness.ask(SendMessage("PG", "T", 0, b"x", properties, ("10.1.2.3", 99), START_MS - 50))
+    (got,) = harness.consumer().receive(a_receive()).messages
     system = got.system_properties
     assert (system.born_host, system.born_timestamp.ToMilliseconds()) == ("10.1.2.3", START_MS - 50)
     assert dict(got.user_properties) == {"a": "1"}
     assert len(system.message_id) in (32, 56)
 
 
-def test_a_namespace_is_split_from_the_topic(world: GrpcWorld) -> None:
+def test_a_namespace_is_split_from_the_topic(harness: GrpcHarness) -> None:
     """A topic `ns%topic` is returned as namespace and name."""
-    world.topic("ns%T")
-    sent(world, b"a", topic="ns%T")
-    (got,) = world.consumer().receive(a_receive("ns%T")).messages
+    harness.topic("ns%T")
+    sent(harness, b"a", topic="ns%T")
+    (got,) = harness.consumer().receive(a_receive("ns%T")).messages
     assert (got.topic.resource_namespace, got.topic.name) == ("ns", "T")
 
 
@@ -108,25 +110,25 @@ def test_a_namespace_is_split_from_the_topic(world: GrpcWorld) -> None:
     ],
 )
 def test_an_empty_receive_waits_for_the_requested_time_within_5_to_20_s(
-    world: GrpcWorld, poll_ms: int | None, deadline_ms: int, waits_ms: int
+    harness: GrpcHarness, poll_ms: int | None, deadline_ms: int, waits_ms: int
 ) -> None:
     """An empty receive waits for the requested time within 5 to 20 s, and ends a little before its deadline."""
-    world.topic()
-    received = world.consumer().receive(a_receive(poll_ms=poll_ms), deadline_ms=deadline_ms)
-    world.advance(waits_ms - 1)
+    harness.topic()
+    received = harness.consumer().receive(a_receive(poll_ms=poll_ms), deadline_ms=deadline_ms)
+    harness.advance(waits_ms - 1)
     assert received.call.sent == []
-    world.advance(1)
+    harness.advance(1)
     assert received.kinds == ["status", "delivery_timestamp"]
     assert (received.status.code, received.status.message) == (40401, "no new message")
     assert received.responses[-1].delivery_timestamp.ToMilliseconds() == START_MS + waits_ms
     assert received.call.status == 0
 
 
-def test_a_stored_message_ends_the_wait_of_a_receive_at_once(world: GrpcWorld) -> None:
-    world.topic()
-    received = world.consumer().receive(a_receive())
-    world.advance(1_000)
-    sent(world, b"a")
+def test_a_stored_message_ends_the_wait_of_a_receive_at_once(harness: GrpcHarness) -> None:
+    harness.topic()
+    received = harness.consumer().receive(a_receive())
+    harness.advance(1_000)
+    sent(harness, b"a")
     assert received.bodies == [b"a"]
 
 
@@ -136,15 +138,15 @@ def test_a_stored_message_ends_the_wait_of_a_receive_at_once(world: GrpcWorld) -
 )
 @pytest.mark.parametrize("poll_ms", [None, 20_000])
 def test_a_deadline_below_the_shortest_poll_is_rejected(
-    world: GrpcWorld, version: str, code: int, poll_ms: int | None
+    harness: GrpcHarness, version: str, code: int, poll_ms: int | None
 ) -> None:
     """A deadline shorter than the shortest poll is rejected at once, even if messages are stored, and receives none.
 
     Older clients get another code; versions are compared as text.
     """
-    world.topic()
-    sent(world, b"a")
-    client = world.consumer()
+    harness.topic()
+    sent(harness, b"a")
+    client = harness.consumer()
     received = client.receive(a_receive(poll_ms=poll_ms), deadline_ms=4_999, x_mq_client_version=version)
     assert (received.status.code, received.status.message) == (code, TOO_SHORT)
     assert received.kinds == ["status", "delivery_timestamp"]
@@ -152,9 +154,9 @@ def test_a_deadline_below_the_shortest_poll_is_rejected(
 
 
 @pytest.mark.parametrize(("poll_ms", "line"), [(None, 73), (5_000, 82)])
-def test_a_receive_without_a_deadline_is_rejected(world: GrpcWorld, poll_ms: int | None, line: int) -> None:
+def test_a_receive_without_a_deadline_is_rejected(harness: GrpcHarness, poll_ms: int | None, line: int) -> None:
     """A receive without a deadline is rejected, as in upstream."""
-    received = world.consumer().receive(a_receive(poll_ms=poll_ms), deadline_ms=None)
+    received = harness.consumer().receive(a_receive(poll_ms=poll_ms), deadline_ms=None)
     assert received.status.code == 50001
     assert received.status.message.startswith('Cannot invoke "java.lang.Long.longValue()" because "timeRemaining"')
     assert received.status.message.endswith(f"ReceiveMessageActivity.java:{line})")
@@ -170,10 +172,12 @@ def test_a_receive_without_a_deadline_is_rejected(world: GrpcWorld, poll_ms: int
         (43_200_001, "the invisibleTime is too large. max is 43200000"),
     ],
 )
-def test_an_invisible_duration_out_of_range_is_rejected(world: GrpcWorld, invisible_ms: int | None, text: str) -> None:
+def test_an_invisible_duration_out_of_range_is_rejected(
+    harness: GrpcHarness, invisible_ms: int | None, text: str
+) -> None:
     """An invisible duration below 10 s or above 12 h returns ILLEGAL_INVISIBLE_TIME."""
-    world.topic()
-    status = world.consumer().receive(a_receive(invisible_ms=invisible_ms)).status
+    harness.topic()
+    status = harness.consumer().receive(a_receive(invisible_ms=invisible_ms)).status
     assert (status.code, status.message) == (40011, text)
 
 
@@ -182,67 +186,67 @@ def test_an_invisible_duration_out_of_range_is_rejected(world: GrpcWorld, invisi
     [(10_000, False, "10000"), (43_200_000, False, "43200000"), (None, True, "60000"), (1, True, "60000")],
 )
 def test_a_handle_has_the_requested_invisible_duration_or_60_s_with_auto_renew(
-    world: GrpcWorld, request_ms: int | None, auto_renew: bool, field: str
+    harness: GrpcHarness, request_ms: int | None, auto_renew: bool, field: str
 ) -> None:
-    world.topic()
-    sent(world, b"a")
-    (handle,) = world.consumer().receive(a_receive(invisible_ms=request_ms, auto_renew=auto_renew)).handles
+    harness.topic()
+    sent(harness, b"a")
+    (handle,) = harness.consumer().receive(a_receive(invisible_ms=request_ms, auto_renew=auto_renew)).handles
     assert handle.split(" ")[2] == field
 
 
-def test_a_batch_size_above_32_is_reduced_to_32(world: GrpcWorld) -> None:
-    world.topic()
-    sent(world, *(str(number).encode() for number in range(40)))
-    client = world.consumer()
+def test_a_batch_size_above_32_is_reduced_to_32(harness: GrpcHarness) -> None:
+    harness.topic()
+    sent(harness, *(str(number).encode() for number in range(40)))
+    client = harness.consumer()
     assert [len(client.receive(a_receive(batch=size)).bodies) for size in (100, 3)] == [32, 3]
 
 
-def test_a_receive_with_batch_size_0_waits_and_returns_no_messages(world: GrpcWorld) -> None:
+def test_a_receive_with_batch_size_0_waits_and_returns_no_messages(harness: GrpcHarness) -> None:
     """A receive with batch size 0 waits and returns no messages, even if there are some."""
-    world.topic()
-    sent(world, b"a")
-    received = world.consumer().receive(a_receive(batch=0))
+    harness.topic()
+    sent(harness, b"a")
+    received = harness.consumer().receive(a_receive(batch=0))
     assert received.call.sent == []
-    world.advance(5_000)
+    harness.advance(5_000)
     assert received.status.code == 40401
 
 
-def test_a_negative_batch_size_is_rejected(world: GrpcWorld) -> None:
+def test_a_negative_batch_size_is_rejected(harness: GrpcHarness) -> None:
     """A negative batch size is rejected with upstream's exception text."""
-    world.topic()
-    status = world.consumer().receive(a_receive(batch=-1)).status
+    harness.topic()
+    status = harness.consumer().receive(a_receive(batch=-1)).status
     assert status.code == 50001
     assert status.message == (
         "Illegal Capacity: -1. IllegalArgumentException. java.base/java.util.ArrayList.<init>(ArrayList.java:160)"
     )
 
 
-def test_a_receive_of_an_unknown_topic_returns_internal_server_error(world: GrpcWorld) -> None:
+def test_a_receive_of_an_unknown_topic_returns_internal_server_error(harness: GrpcHarness) -> None:
     """A receive of an unknown topic returns INTERNAL_SERVER_ERROR, not TOPIC_NOT_FOUND."""
-    status = world.consumer().receive(a_receive("nowhere")).status
+    status = harness.consumer().receive(a_receive("nowhere")).status
     assert (status.code, status.message) == (50001, NO_TOPIC_CONFIG)
 
 
 @pytest.mark.parametrize("perm", [2, 0])
-def test_a_receive_of_a_topic_without_read_permission_returns_forbidden(world: GrpcWorld, perm: int) -> None:
+def test_a_receive_of_a_topic_without_read_permission_returns_forbidden(harness: GrpcHarness, perm: int) -> None:
     """A receive of a topic without read permission returns FORBIDDEN, as a ProxyException."""
-    world.topic(perm=perm)
-    status = world.consumer().receive(a_receive()).status
+    harness.topic(perm=perm)
+    status = harness.consumer().receive(a_receive()).status
     assert (status.code, status.message) == (40300, PROXY_EXCEPTION + "no readable queue")
 
 
-def test_a_receive_of_a_disabled_group_returns_the_brokers_remark(world: GrpcWorld) -> None:
-    world.topic()
-    world.group("GOff", consume_enable=False)
-    status = world.consumer().receive(a_receive(group="GOff")).status
+def test_a_receive_of_a_disabled_group_returns_the_brokers_remark(harness: GrpcHarness) -> None:
+    harness.topic()
+    harness.group("GOff", consume_enable=False)
+    status = harness.consumer().receive(a_receive(group="GOff")).status
     assert (status.code, status.message) == (50001, PROXY_EXCEPTION + "subscription group no permission, GOff")
 
 
 def test_without_auto_creation_an_unknown_group_is_rejected() -> None:
     """Without auto-creation, an unknown group returns INTERNAL_SERVER_ERROR, not CONSUMER_GROUP_NOT_FOUND."""
-    world = GrpcWorld(BrokerConfig(auto_create_subscription_group=False))
-    world.topic()
-    status = world.consumer().receive(a_receive(group="Gunk")).status
+    harness = GrpcHarness(BrokerConfig(auto_create_subscription_group=False))
+    harness.topic()
+    status = harness.consumer().receive(a_receive(group="Gunk")).status
     assert (status.code, status.message) == (
         50001,
         PROXY_EXCEPTION + "subscription group [Gunk] does not exist, \n"
@@ -251,11 +255,11 @@ def test_without_auto_creation_an_unknown_group_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(("broker", "queue_id"), [("broker-z", 0), ("", 0), ("broker-a", 99), ("broker-a", -7)])
-def test_broker_and_queue_of_the_request_are_hints(world: GrpcWorld, broker: str, queue_id: int) -> None:
+def test_broker_and_queue_of_the_request_are_hints(harness: GrpcHarness, broker: str, queue_id: int) -> None:
     """Broker and queue of the request are hints: any queue of any broker is read."""
-    world.topic(queues=4)
-    sent(world, b"a", b"b", b"c")
-    assert len(world.consumer().receive(a_receive(broker=broker, queue_id=queue_id)).bodies) == 3
+    harness.topic(queues=4)
+    sent(harness, b"a", b"b", b"c")
+    assert len(harness.consumer().receive(a_receive(broker=broker, queue_id=queue_id)).bodies) == 3
 
 
 @pytest.mark.parametrize(
@@ -271,22 +275,22 @@ def test_broker_and_queue_of_the_request_are_hints(world: GrpcWorld, broker: str
     ],
 )
 def test_a_filter_selects_messages_by_tag_or_sql_expression(
-    world: GrpcWorld, expression: str | None, kind: int, bodies: list[bytes]
+    harness: GrpcHarness, expression: str | None, kind: int, bodies: list[bytes]
 ) -> None:
     """A filter selects by tag or by SQL92 expression. Other filter types mean tags."""
-    world.topic()
-    sent(world, b"a", tag="A")
-    sent(world, b"b", tag="B", user={"color": "red"})
-    sent(world, b"none")
-    assert world.consumer().receive(a_receive(expression=expression, filter_type=kind)).bodies == bodies
+    harness.topic()
+    sent(harness, b"a", tag="A")
+    sent(harness, b"b", tag="B", user={"color": "red"})
+    sent(harness, b"none")
+    assert harness.consumer().receive(a_receive(expression=expression, filter_type=kind)).bodies == bodies
 
 
-def test_a_tag_expression_of_blanks_matches_nothing(world: GrpcWorld) -> None:
+def test_a_tag_expression_of_blanks_matches_nothing(harness: GrpcHarness) -> None:
     """A tag expression of blanks matches no message, not even one without a tag."""
-    world.topic()
-    sent(world, b"a")
-    received = world.consumer().receive(a_receive(expression="  "))
-    world.advance(5_000)
+    harness.topic()
+    sent(harness, b"a")
+    received = harness.consumer().receive(a_receive(expression="  "))
+    harness.advance(5_000)
     assert received.status.code == 40401
 
 
@@ -302,107 +306,107 @@ def test_a_tag_expression_of_blanks_matches_nothing(world: GrpcWorld) -> None:
     ],
 )
 def test_an_invalid_filter_expression_is_rejected(
-    world: GrpcWorld, expression: str, kind: int, code: int, *, text: str
+    harness: GrpcHarness, expression: str, kind: int, code: int, *, text: str
 ) -> None:
     """The proxy rejects an expression that cannot be split, the broker one that does not compile."""
-    world.topic()
-    status = world.consumer().receive(a_receive(expression=expression, filter_type=kind)).status
+    harness.topic()
+    status = harness.consumer().receive(a_receive(expression=expression, filter_type=kind)).status
     assert (status.code, status.message) == (code, text)
 
 
-def test_a_message_of_another_tag_with_the_same_hash_is_not_delivered(world: GrpcWorld) -> None:
+def test_a_message_of_another_tag_with_the_same_hash_is_not_delivered(harness: GrpcHarness) -> None:
     """A message of another tag with the same hash code is acknowledged by the proxy and not delivered.
 
     `BB` has the hash code of `Aa` and passes the broker's filter.
     """
-    world.topic()
-    sent(world, b"wrong", tag="BB")
-    client = world.consumer()
+    harness.topic()
+    sent(harness, b"wrong", tag="BB")
+    client = harness.consumer()
     received = client.receive(a_receive(expression="Aa"))
     assert received.kinds == ["status", "delivery_timestamp"]
     assert (received.status.code, received.status.message) == (40401, "no match message")
-    sent(world, b"right", tag="Aa")
+    sent(harness, b"right", tag="Aa")
     right = client.receive(a_receive(expression="Aa"))
     assert right.bodies == [b"right"]
     client.ask("AckMessage", an_ack(*right.handles))
-    world.advance(60_000)
-    assert world.broker.topics.find("%RETRY%G_T") is None
+    harness.advance(60_000)
+    assert harness.broker.topics.find("%RETRY%G_T") is None
 
 
 def test_a_receive_above_the_limit_of_waiting_ones_gets_too_many_requests() -> None:
-    world = GrpcWorld(BrokerConfig(pop_polling_size=1))
-    world.topic()
-    client = world.consumer()
+    harness = GrpcHarness(BrokerConfig(pop_polling_size=1))
+    harness.topic()
+    client = harness.consumer()
     waiting = [client.receive(a_receive()) for _ in range(3)]
     assert [len(received.call.sent) for received in waiting] == [0, 0, 2]
     assert (waiting[2].status.code, waiting[2].status.message) == (42900, "polling full")
 
 
-def test_a_receive_before_the_settings_is_served(world: GrpcWorld) -> None:
+def test_a_receive_before_the_settings_is_served(harness: GrpcHarness) -> None:
     """A receive before the settings is served. Upstream returns an error, which fast clients get."""
-    world.topic()
-    sent(world, b"a")
-    assert world.client("early").receive(a_receive()).bodies == [b"a"]
+    harness.topic()
+    sent(harness, b"a")
+    assert harness.client("early").receive(a_receive()).bodies == [b"a"]
 
 
-def test_a_receive_before_the_settings_keeps_the_order_of_its_group(world: GrpcWorld) -> None:
+def test_a_receive_before_the_settings_keeps_the_order_of_its_group(harness: GrpcHarness) -> None:
     """A receive before the settings keeps the order of the group that the request names."""
-    world.topic(kind="FIFO")
-    world.group(consume_message_orderly=True)
-    sent(world, b"a", message_group="g")
-    (handle,) = world.client("early").receive(a_receive()).handles
+    harness.topic(kind="FIFO")
+    harness.group(consume_message_orderly=True)
+    sent(harness, b"a", message_group="g")
+    (handle,) = harness.client("early").receive(a_receive()).handles
     assert handle.split(" ")[3] == "999"
 
 
-def test_a_producer_can_receive_messages(world: GrpcWorld) -> None:
+def test_a_producer_can_receive_messages(harness: GrpcHarness) -> None:
     """A producer can receive messages; its settings only limit the delivery attempts."""
-    world.topic()
-    sent(world, b"a")
-    assert world.producer("p", "T").receive(a_receive()).bodies == [b"a"]
+    harness.topic()
+    sent(harness, b"a")
+    assert harness.producer("p", "T").receive(a_receive()).bodies == [b"a"]
 
 
-def test_a_redelivered_message_counts_its_attempts(world: GrpcWorld) -> None:
+def test_a_redelivered_message_counts_its_attempts(harness: GrpcHarness) -> None:
     """A redelivered message comes from the retry topic under its own topic's name and counts its attempts."""
-    world.topic()
-    sent(world, b"a")
-    client = world.consumer()
+    harness.topic()
+    sent(harness, b"a")
+    client = harness.consumer()
     client.receive(a_receive())
-    world.advance(13_000)
+    harness.advance(13_000)
     (again,) = client.receive(a_receive()).messages
     assert (again.topic.name, again.body, again.system_properties.delivery_attempt) == ("T", b"a", 2)
     assert again.system_properties.receipt_handle.split(" ")[4] == "1"
     assert client.ask("AckMessage", an_ack(again.system_properties.receipt_handle)).status.code == 20000
-    world.advance(60_000)
+    harness.advance(60_000)
     received = client.receive(a_receive())
-    world.advance(5_000)
+    harness.advance(5_000)
     assert received.status.code == 40401
 
 
-def test_a_cancelled_poll_still_takes_the_next_message(world: GrpcWorld) -> None:
+def test_a_cancelled_poll_still_takes_the_next_message(harness: GrpcHarness) -> None:
     """A cancelled poll still receives the next message, which stays invisible for its duration, as in upstream."""
-    world.topic()
-    client = world.consumer()
+    harness.topic()
+    client = harness.consumer()
     dead = client.receive(a_receive(invisible_ms=20_000))
     dead.call.cancel()
-    sent(world, b"a")
+    sent(harness, b"a")
     assert dead.call.sent == []
-    world.advance(19_999)
+    harness.advance(19_999)
     waiting = client.receive(a_receive())
-    world.advance(4_999)
+    harness.advance(4_999)
     assert waiting.bodies == []
-    world.advance(1)
+    harness.advance(1)
     assert waiting.bodies == [b"a"]
     assert waiting.messages[0].system_properties.delivery_attempt == 2
 
 
-def test_with_end_polls_on_cancel_a_cancelled_poll_takes_no_message(world: GrpcWorld) -> None:
+def test_with_end_polls_on_cancel_a_cancelled_poll_takes_no_message(harness: GrpcHarness) -> None:
     """With endPollsOnCancel, a cancelled poll receives nothing, and the next poll gets the message."""
-    world.config.end_polls_on_cancel = True
-    world.topic()
-    client = world.consumer()
+    harness.config.end_polls_on_cancel = True
+    harness.topic()
+    client = harness.consumer()
     client.receive(a_receive()).call.cancel()
     waiting = client.receive(a_receive())
-    sent(world, b"a")
+    sent(harness, b"a")
     assert waiting.bodies == [b"a"]
     assert waiting.messages[0].system_properties.delivery_attempt == 1
 
@@ -411,15 +415,15 @@ class TestOrder:
     """Groups that consume in order."""
 
     @pytest.fixture
-    def world(self, world: GrpcWorld) -> GrpcWorld:
-        world.topic(kind="FIFO")
-        world.group(consume_message_orderly=True)
-        sent(world, b"1", b"2", b"3", message_group="g")
-        return world
+    def harness(self, harness: GrpcHarness) -> GrpcHarness:
+        harness.topic(kind="FIFO")
+        harness.group(consume_message_orderly=True)
+        sent(harness, b"1", b"2", b"3", message_group="g")
+        return harness
 
-    def test_only_one_batch_of_a_queue_is_in_flight(self, world: GrpcWorld) -> None:
+    def test_only_one_batch_of_a_queue_is_in_flight(self, harness: GrpcHarness) -> None:
         """Only one batch of a queue is in flight. The remaining messages wait until it is acknowledged."""
-        client = world.consumer()
+        client = harness.consumer()
         first = client.receive(a_receive(batch=2))
         assert first.bodies == [b"1", b"2"]
         waiting = client.receive(a_receive(batch=2))
@@ -427,22 +431,22 @@ class TestOrder:
         assert client.ask("AckMessage", an_ack(*first.handles)).status.code == 20000
         assert waiting.bodies == [b"3"]
 
-    def test_a_receive_with_the_same_attempt_id_gets_the_same_batch(self, world: GrpcWorld) -> None:
+    def test_a_receive_with_the_same_attempt_id_gets_the_same_batch(self, harness: GrpcHarness) -> None:
         """A receive with the same attempt id gets the same batch, and another one waits."""
-        client = world.consumer()
+        client = harness.consumer()
         first = client.receive(a_receive(batch=2, attempt_id="x"))
-        world.advance(5)
+        harness.advance(5)
         again = client.receive(a_receive(batch=2, attempt_id="x"))
         assert again.bodies == first.bodies == [b"1", b"2"]
         assert again.handles != first.handles
         assert client.receive(a_receive(batch=2, attempt_id="y")).call.sent == []
 
-    def test_all_messages_of_a_batch_have_its_smallest_number_of_attempts(self, world: GrpcWorld) -> None:
-        client = world.consumer()
+    def test_all_messages_of_a_batch_have_its_smallest_number_of_attempts(self, harness: GrpcHarness) -> None:
+        client = harness.consumer()
 
         def attempts(batch: int) -> list[int]:
             received = client.receive(a_receive(batch=batch))
-            world.advance(10_000)
+            harness.advance(10_000)
             return [message.system_properties.delivery_attempt for message in received.messages]
 
         assert attempts(2) == [1, 1]
@@ -451,40 +455,40 @@ class TestOrder:
         assert attempts(3) == [2, 2, 2]
 
 
-def test_a_message_that_failed_too_often_goes_to_the_dead_letter_queue(world: GrpcWorld) -> None:
+def test_a_message_that_failed_too_often_goes_to_the_dead_letter_queue(harness: GrpcHarness) -> None:
     """A message with too many attempts is moved to the dead letter queue.
 
     The client's poll returns that no message matched.
     """
-    world.topic()
-    world.group(retry_max_times=0)
-    sent(world, b"a")
-    client = world.consumer()
+    harness.topic()
+    harness.group(retry_max_times=0)
+    sent(harness, b"a")
+    client = harness.consumer()
     client.receive(a_receive())
-    world.advance(14_000)
+    harness.advance(14_000)
     received = client.receive(a_receive())
     assert (received.status.code, received.status.message) == (40401, "no match message")
-    (dead,) = world.consumer("reader", "readers").receive(a_receive("%DLQ%G", "readers")).messages
+    (dead,) = harness.consumer("reader", "readers").receive(a_receive("%DLQ%G", "readers")).messages
     assert (dead.body, dead.topic.name) == (b"a", "%DLQ%G")
     # The copy has the property DELAY, from which its type follows, as in upstream.
     assert (dead.system_properties.message_type, dead.system_properties.delivery_attempt) == (pb.DELAY, 3)
 
 
-def test_a_receiving_producer_is_limited_to_its_three_attempts(world: GrpcWorld) -> None:
+def test_a_receiving_producer_is_limited_to_its_three_attempts(harness: GrpcHarness) -> None:
     """For a client with a producer's settings, the limit is the producer's three attempts, as in upstream."""
-    world.topic()
-    client = world.client("p")
+    harness.topic()
+    client = harness.client("p")
     client.send_settings(publishing("T"))
-    sent(world, b"a")
+    sent(harness, b"a")
     for _ in range(3):
         assert client.receive(a_receive()).bodies == [b"a"]
-        world.advance(14_000)
+        harness.advance(14_000)
     received = client.receive(a_receive())
     assert received.status.message == "no match message"
 
 
-def test_a_receive_commits_the_groups_offset(world: GrpcWorld) -> None:
-    world.topic()
-    sent(world, b"a", b"b")
-    Received(world.consumer().start("ReceiveMessage", a_receive()))
-    assert world.ask(QueryConsumerOffset("G", "T", 0)).offset == 2  # type: ignore[attr-defined]
+def test_a_receive_commits_the_groups_offset(harness: GrpcHarness) -> None:
+    harness.topic()
+    sent(harness, b"a", b"b")
+    Received(harness.consumer().start("ReceiveMessage", a_receive()))
+    assert harness.ask(QueryConsumerOffset("G", "T", 0)).offset == 2  # type: ignore[attr-defined]

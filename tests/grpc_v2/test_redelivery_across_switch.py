@@ -5,7 +5,7 @@ from itertools import count
 from random import Random
 
 import pytest
-from grpc_world import Client, GrpcWorld, Received, a_receive, an_ack
+from grpc_harness import Client, GrpcHarness, Received, a_receive, an_ack
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.operations.consume import PollingInfo, PollingInfoResult
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb
@@ -30,15 +30,15 @@ SWITCH = 8
 """Threshold that the number of waiting receives crosses: half of all clients."""
 
 
-def a_world(threshold: int, brokers: int = 1, *, wake: bool = False) -> GrpcWorld:
-    """Return a world with a topic of two queues on all brokers; with `wake` redelivered messages wake receives."""
-    world = GrpcWorld(
+def a_harness(threshold: int, brokers: int = 1, *, wake: bool = False) -> GrpcHarness:
+    """Return a harness with a topic of two queues on all brokers; with `wake` redelivered messages wake receives."""
+    harness = GrpcHarness(
         *(BrokerConfig(broker_name=name) for name in BROKERS[:brokers]),
         emulation=EmulationConfig(wake_poll_on_redelivery=wake),
     )
-    world.config.pop_with_notify_threshold = threshold
-    world.topic_everywhere(queues=2)
-    return world
+    harness.config.pop_with_notify_threshold = threshold
+    harness.topic_everywhere(queues=2)
+    return harness
 
 
 @dataclass
@@ -68,8 +68,8 @@ class Group:
 class Load:
     """Filtering groups, clients that acknowledge some messages and leave others, and a producer."""
 
-    def __init__(self, world: GrpcWorld, chance: Random) -> None:
-        self.world = world
+    def __init__(self, harness: GrpcHarness, chance: Random) -> None:
+        self.harness = harness
         self.chance = chance
         self.tags: dict[bytes, str] = {}
         self.numbers = count()
@@ -77,7 +77,7 @@ class Load:
         """Probability that a client does not acknowledge a message."""
         self.sides: set[bool] = set()
         self.groups = [
-            Group(name, text, [world.consumer(f"{name}{number}", name) for number in range(CLIENTS)])
+            Group(name, text, [harness.consumer(f"{name}{number}", name) for number in range(CLIENTS)])
             for name, text in GROUPS.items()
         ]
         for group in self.groups:
@@ -89,8 +89,8 @@ class Load:
         body = b"%d" % next(self.numbers)
         self.tags[body] = tag
         waited = [group for group in self.groups if group.wants(tag) and group.open]
-        self.world.store(
-            body, self.chance.randrange(len(self.world.engine.brokers)), self.chance.randrange(2), TAGS=tag
+        self.harness.store(
+            body, self.chance.randrange(len(self.harness.engine.brokers)), self.chance.randrange(2), TAGS=tag
         )
         self.collect()
         assert [group.name for group in waited if body not in group.copies] == []
@@ -99,8 +99,8 @@ class Load:
         idle = [number for number in range(CLIENTS) if number not in group.open]
         if idle:
             number = self.chance.choice(idle)
-            under_way = self.world.service.metrics()[RECEIVE].pops_in_progress
-            self.sides.add(under_way + 1 > self.world.config.pop_with_notify_threshold)
+            under_way = self.harness.service.metrics()[RECEIVE].pops_in_progress
+            self.sides.add(under_way + 1 > self.harness.config.pop_with_notify_threshold)
             request = a_receive(
                 group=group.name,
                 batch=self.chance.choice((1, 2, 32)),
@@ -116,7 +116,7 @@ class Load:
         self.receive(self.chance.choice(self.groups))
 
     def pass_time(self, ms: int = STEP_MS) -> None:
-        self.world.advance(ms)
+        self.harness.advance(ms)
         self.collect()
 
     def collect(self) -> None:
@@ -135,15 +135,15 @@ class Load:
         assert group.wants(self.tags[message.body])
         copy = group.copies.setdefault(message.body, Copy())
         assert not copy.done
-        late_ms = self.world.now_ms - copy.hidden_until_ms
+        late_ms = self.harness.now_ms - copy.hidden_until_ms
         assert late_ms >= 0
         if copy.attempts:
-            wait_ms = 0 if self.world.engine.emulation.wake_poll_on_redelivery else POLL_MS
+            wait_ms = 0 if self.harness.engine.emulation.wake_poll_on_redelivery else POLL_MS
             assert late_ms <= VISIBLE_MS + wait_ms + STEP_MS
         copy.attempts += 1
         assert message.system_properties.delivery_attempt == copy.attempts
         if self.chance.random() < self.leaves:
-            copy.hidden_until_ms = self.world.now_ms + INVISIBLE_MS
+            copy.hidden_until_ms = self.harness.now_ms + INVISIBLE_MS
         else:
             response = client.ask("AckMessage", an_ack(message, group=group.name))
             assert response.status.code == pb.OK
@@ -160,7 +160,7 @@ def test_unacknowledged_messages_are_redelivered_to_groups_whose_tags_match(
 
     This holds within the threshold, above it, and while the number of receives crosses it.
     """
-    load = Load(a_world(threshold, brokers, wake=wake), Random(seed))
+    load = Load(a_harness(threshold, brokers, wake=wake), Random(seed))
     for _ in range(400):
         load.chance.choices((load.send, load.more, load.pass_time), (4, 5, 8))[0]()
     load.leaves = 0.0
@@ -171,21 +171,21 @@ def test_unacknowledged_messages_are_redelivered_to_groups_whose_tags_match(
         assert {body for body, copy in group.copies.items() if copy.done} == wanted
         assert max(copy.attempts for copy in group.copies.values()) > 2
     assert load.sides == ({True, False} if threshold == SWITCH else {threshold == 0})
-    assert bool(load.world.service.metrics()[RECEIVE].pop_with_notify) == (threshold > 0)
+    assert bool(load.harness.service.metrics()[RECEIVE].pop_with_notify) == (threshold > 0)
 
 
-def waiting_pops(world: GrpcWorld) -> int:
+def waiting_pops(harness: GrpcHarness) -> int:
     """Return the number of waiting pops of the group, from POLLING_INFO."""
-    info = world.ask(PollingInfo("G", "T", -1))
+    info = harness.ask(PollingInfo("G", "T", -1))
     assert isinstance(info, PollingInfoResult)
     return info.polling_num
 
 
-def crowd(world: GrpcWorld, receives: int, poll_ms: int) -> list[Received]:
+def crowd(harness: GrpcHarness, receives: int, poll_ms: int) -> list[Received]:
     """Start receives, of which at most two wait for notifications."""
-    client = world.consumer("c")
+    client = harness.consumer("c")
     waiting = [client.receive(a_receive(poll_ms=poll_ms, expression="Aa")) for _ in range(receives)]
-    assert waiting_pops(world) == max(0, receives - 2)
+    assert waiting_pops(harness) == max(0, receives - 2)
     return waiting
 
 
@@ -195,17 +195,17 @@ def test_a_message_is_redelivered_once_across_the_pop_with_notify_threshold(befo
 
     All other receives continue to wait.
     """
-    world = a_world(2, wake=True)
-    given = crowd(world, before, POLL_MS)
-    world.store(b"x", TAGS="Aa")
+    harness = a_harness(2, wake=True)
+    given = crowd(harness, before, POLL_MS)
+    harness.store(b"x", TAGS="Aa")
     assert [body for received in given for body in received.bodies] == [b"x"]
-    world.advance(POLL_MS)
+    harness.advance(POLL_MS)
     assert all(received.call.finished for received in given)
-    again = crowd(world, after, 20_000)
-    world.advance(INVISIBLE_MS - POLL_MS)
-    world.store(b"y", TAGS="C")
+    again = crowd(harness, after, 20_000)
+    harness.advance(INVISIBLE_MS - POLL_MS)
+    harness.store(b"y", TAGS="C")
     assert [received.bodies for received in again] == [[]] * after
-    world.advance(VISIBLE_MS)
+    harness.advance(VISIBLE_MS)
     [message] = [message for received in again for message in received.messages]
     assert (message.body, message.system_properties.delivery_attempt) == (b"x", 2)
     assert sum(received.call.finished for received in again) == 1

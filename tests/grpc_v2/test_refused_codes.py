@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from google.protobuf.message import Message
-from grpc_world import (
+from grpc_harness import (
     START_MS,
     Client,
-    GrpcWorld,
+    GrpcHarness,
     MemoryCall,
     a_change,
     a_forward,
@@ -140,15 +140,15 @@ def test_every_declared_code_of_the_proxy_has_a_request() -> None:
 @pytest.mark.parametrize(("rpc", "name"), _ACTS, ids=[" ".join(pair) for pair in _ACTS])
 def test_a_refused_request_is_journaled_with_the_status_that_the_client_gets(rpc: str, name: str) -> None:
     """The journal has one entry `refused`, with the code and the text of the response's status."""
-    world = GrpcWorld(BrokerConfig(pop_polling_size=0) if name == "TOO_MANY_REQUESTS" else BrokerConfig())
-    world.topic("T")
-    world.topic("W", perm=2)
-    world.topic("R", perm=4)
-    call = _ACTS[rpc, name](world.client())
+    harness = GrpcHarness(BrokerConfig(pop_polling_size=0) if name == "TOO_MANY_REQUESTS" else BrokerConfig())
+    harness.topic("T")
+    harness.topic("W", perm=2)
+    harness.topic("R", perm=4)
+    call = _ACTS[rpc, name](harness.client())
     response: Any = call.rpc.response()
     response.ParseFromString(call.sent[0])
     status = (response.entries[0] if rpc == "AckMessage" and response.entries else response).status
-    (entry,) = [entry for entry in world.engine.journal if entry.event == "refused"]
+    (entry,) = [entry for entry in harness.engine.journal if entry.event == "refused"]
     assert (entry.node, entry.client, entry.label) == ("proxy", "grpc:client-1", rpc)
     assert entry.outcome == Rejection(status.code, name, status.message)
     assert status.message

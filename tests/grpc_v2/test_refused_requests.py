@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 from google.protobuf.message import Message
-from grpc_world import Client, GrpcWorld, a_message, a_receive, a_send, subscribing
+from grpc_harness import Client, GrpcHarness, a_message, a_receive, a_send, subscribing
 from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.emulator.gate.journal_entry import JournalEntry
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest, Rejection
@@ -20,9 +20,9 @@ _SIGNED = "MQv2-HMAC-SHA1 Credential=ann/region/RocketMQ, SignedHeaders=x-mq-dat
 _IN_POOLS = {rpc.name: rpc.pool for rpc in RPCS if rpc.pool is not None}
 
 
-def refused(world: GrpcWorld) -> list[JournalEntry]:
+def refused(harness: GrpcHarness) -> list[JournalEntry]:
     """Return the journal entries of requests that the proxy rejected itself (event `refused`)."""
-    return [entry for entry in world.engine.journal if entry.event == "refused"]
+    return [entry for entry in harness.engine.journal if entry.event == "refused"]
 
 
 def outcome(entry: JournalEntry) -> Rejection:
@@ -40,9 +40,9 @@ def fields(entry: JournalEntry) -> Mapping[str, str]:
 @pytest.mark.parametrize("rpc", _NAMED, ids=[rpc.name for rpc in _NAMED])
 def test_a_call_without_client_id_is_journaled(rpc: Rpc) -> None:
     """The response CLIENT_ID_REQUIRED of any RPC is journaled."""
-    world = GrpcWorld()
-    world.client("").start(rpc.name, rpc.request())
-    (entry,) = refused(world)
+    harness = GrpcHarness()
+    harness.client("").start(rpc.name, rpc.request())
+    (entry,) = refused(harness)
     assert (entry.node, entry.client, entry.label) == ("proxy", "grpc:", rpc.name)
     assert outcome(entry) == Rejection(pb.CLIENT_ID_REQUIRED, "CLIENT_ID_REQUIRED", "client id cannot be empty")
 
@@ -52,11 +52,11 @@ def test_a_call_without_client_id_is_journaled(rpc: Rpc) -> None:
 def test_a_request_that_a_full_thread_pool_rejects_is_journaled(rpc: str, responds: bool) -> None:
     """The code TOO_MANY_REQUESTS is journaled, even if the client gets no response."""
     config = ProxyConfig(grpc_request_refusals=_IN_POOLS[rpc].title, flow_limit_answer_enable=responds)
-    world = GrpcWorld(proxy=config)
+    harness = GrpcHarness(proxy=config)
     request = next(each for each in RPCS if each.name == rpc).request()
-    call = world.client().start(rpc, request)
+    call = harness.client().start(rpc, request)
     assert call.finished is responds
-    (entry,) = refused(world)
+    (entry,) = refused(harness)
     assert (entry.label, outcome(entry).name) == (rpc, "TOO_MANY_REQUESTS")
     assert outcome(entry).code == (pb.TOO_MANY_REQUESTS if responds else None)
 
@@ -64,14 +64,14 @@ def test_a_request_that_a_full_thread_pool_rejects_is_journaled(rpc: str, respon
 @pytest.mark.parametrize("rpc", RPCS, ids=lambda rpc: rpc.name)
 def test_a_failed_authentication_is_journaled_without_the_signature(rpc: Rpc) -> None:
     """The response UNAUTHORIZED of any RPC is journaled with the user and a masked signature."""
-    world = GrpcWorld(proxy=ProxyConfig(authentication_enabled=True))
-    client = world.client(authorization=_SIGNED)
+    harness = GrpcHarness(proxy=ProxyConfig(authentication_enabled=True))
+    client = harness.client(authorization=_SIGNED)
     if rpc.name == "Telemetry":
         (command,) = client.send_settings(publishing("T")).commands
         assert command.status.code == pb.UNAUTHORIZED
     else:
         client.start(rpc.name, rpc.request())
-    (entry,) = refused(world)
+    (entry,) = refused(harness)
     assert (entry.client, entry.label, outcome(entry).name) == ("grpc:client-1", rpc.name, "UNAUTHORIZED")
     assert outcome(entry).code == pb.UNAUTHORIZED
     assert "Credential=ann" in fields(entry)["authorization"]
@@ -194,11 +194,11 @@ def test_a_request_that_the_proxy_rejects_is_journaled(
     act: Callable[[Client], object], label: str, name: str, shown: dict[str, str]
 ) -> None:
     """The journal entry has the request's RPC, client and fields, and the code and text of the response."""
-    world = GrpcWorld()
-    world.topic("T")
-    world.topic("W", perm=2)
-    act(world.client())
-    (entry,) = refused(world)
+    harness = GrpcHarness()
+    harness.topic("T")
+    harness.topic("W", perm=2)
+    act(harness.client())
+    (entry,) = refused(harness)
     assert (entry.client, entry.label, outcome(entry).name) == ("grpc:client-1", label, name)
     assert outcome(entry).remark
     assert shown.items() <= fields(entry).items()
@@ -212,40 +212,40 @@ def test_the_table_of_refusals_has_every_rpc() -> None:
 
 def test_a_request_that_the_engine_rejects_is_journaled_once() -> None:
     """A missing topic is journaled once, as the outcome of the operation."""
-    world = GrpcWorld()
-    world.client().ask("QueryRoute", sv.QueryRouteRequest(topic=_TOPIC))
-    (entry,) = world.engine.journal
+    harness = GrpcHarness()
+    harness.client().ask("QueryRoute", sv.QueryRouteRequest(topic=_TOPIC))
+    (entry,) = harness.engine.journal
     assert (entry.event, entry.label) == ("responded", "QueryRoute")
     assert isinstance(entry.outcome, EngineError)
 
 
 def test_a_receive_without_messages_is_not_journaled_as_refused() -> None:
     """A receive that gets no message is not journaled as refused; its pops are journaled with their outcomes."""
-    world = GrpcWorld()
-    world.topic("T")
-    world.consumer().receive(a_receive())
-    world.advance(60_000)
-    assert refused(world) == []
+    harness = GrpcHarness()
+    harness.topic("T")
+    harness.consumer().receive(a_receive())
+    harness.advance(60_000)
+    assert refused(harness) == []
 
 
 @pytest.mark.parametrize("topics", [(), ("T",)])
 def test_heartbeats_of_producers_are_journaled(topics: tuple[str, ...]) -> None:
     """A producer's heartbeat is journaled, even one without topics, which no broker gets."""
-    world = GrpcWorld()
-    client = world.client()
+    harness = GrpcHarness()
+    client = harness.client()
     client.send_settings(publishing(*topics))
-    before = world.engine.journal.written
+    before = harness.engine.journal.written
     client.ask("Heartbeat", sv.HeartbeatRequest())
-    (entry,) = world.engine.journal.newest(world.engine.journal.written - before)
+    (entry,) = harness.engine.journal.newest(harness.engine.journal.written - before)
     assert (entry.event, entry.client, entry.label) == ("responded", "grpc:client-1", "Heartbeat")
 
 
 def test_long_requests_are_shortened_in_the_journal() -> None:
     """A journal line has at most 32 fields and 200 characters of each."""
-    world = GrpcWorld()
+    harness = GrpcHarness()
     many = {f"key-{number:04}": "v" * 10_000 for number in range(500)}
-    world.client().start("SendMessage", a_send(a_message("a b", user=many)))
-    (entry,) = refused(world)
+    harness.client().start("SendMessage", a_send(a_message("a b", user=many)))
+    (entry,) = refused(harness)
     assert len(fields(entry)) == 32
     assert max(len(text) for text in fields(entry).values()) == 203
     assert isinstance(entry.subject, RawRequest)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from grpc_world import Client, GrpcWorld, MemoryCall, a_message, a_receive, a_send
+from grpc_harness import Client, GrpcHarness, MemoryCall, a_message, a_receive, a_send
 from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError
 from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
 from rocketmq_testkit.grpc_v2.config.pools import ProxyPool
@@ -15,11 +15,11 @@ from rocketmq_testkit.grpc_v2.services import rpcs_of
 ONE_PRODUCER: dict[str, Any] = {"grpc_producer_thread_pool_nums": 1, "grpc_producer_thread_queue_capacity": 1}
 
 
-def limited(**keys: Any) -> GrpcWorld:
-    """Return a world with topic T whose proxy has these configuration keys (as attribute names)."""
-    world = GrpcWorld(proxy=ProxyConfig(**keys))
-    world.topic("T")
-    return world
+def limited(**keys: Any) -> GrpcHarness:
+    """Return a harness with topic T whose proxy has these configuration keys (as attribute names)."""
+    harness = GrpcHarness(proxy=ProxyConfig(**keys))
+    harness.topic("T")
+    return harness
 
 
 def sent(client: Client) -> MemoryCall:
@@ -36,8 +36,8 @@ def status(call: MemoryCall) -> tuple[int, str]:
 
 def test_no_request_waits_while_no_thread_is_occupied() -> None:
     """Without occupied threads no request waits, even with one thread."""
-    world = limited(**ONE_PRODUCER)
-    client = world.client()
+    harness = limited(**ONE_PRODUCER)
+    client = harness.client()
     assert [status(sent(client))[0] for _ in range(3)] == [pb.OK] * 3
 
 
@@ -47,40 +47,40 @@ def test_a_request_without_room_in_its_pool_gets_no_response_or_too_many_request
 
     Waiting requests are served, and other pools are not affected.
     """
-    world = limited(grpc_request_times="producer=100", flow_limit_answer_enable=responds, **ONE_PRODUCER)
-    client = world.client()
+    harness = limited(grpc_request_times="producer=100", flow_limit_answer_enable=responds, **ONE_PRODUCER)
+    client = harness.client()
     served, waits, too_many = (sent(client) for _ in range(3))
     if responds:
         assert status(too_many) == (pb.TOO_MANY_REQUESTS, "flow limit")
-    world.advance(99)
+    harness.advance(99)
     assert not served.finished
-    world.advance(1)
+    harness.advance(1)
     assert status(served) == (pb.OK, "OK")
     assert not waits.finished
     assert client.ask("QueryRoute", sv.QueryRouteRequest(topic=pb.Resource(name="T"))).status.code == pb.OK
-    world.advance(100)
+    harness.advance(100)
     assert status(waits) == (pb.OK, "OK")
-    world.advance(10_000)
+    harness.advance(10_000)
     assert too_many.finished is responds
 
 
 def test_a_waiting_receive_occupies_no_thread() -> None:
     """A waiting receive occupies no thread: one thread serves any number of them."""
-    world = limited(
+    harness = limited(
         grpc_request_times="consumer=10", grpc_consumer_thread_pool_nums=1, grpc_consumer_thread_queue_capacity=3
     )
-    client = world.consumer()
+    client = harness.consumer()
     receives = [client.receive(a_receive()) for _ in range(3)]
-    world.advance(30)
+    harness.advance(30)
     assert not any(each.call.finished for each in receives)
-    world.store(b"m")
+    harness.store(b"m")
     assert sum(each.call.finished for each in receives) == 1
 
 
 @pytest.mark.parametrize("pool", ProxyPool)
 def test_a_pool_in_grpc_request_refusals_rejects_its_requests(pool: ProxyPool) -> None:
     """A pool in grpcRequestRefusals rejects all its requests that have a client id."""
-    world = limited(grpc_request_refusals=pool.title, flow_limit_answer_enable=True)
+    harness = limited(grpc_request_refusals=pool.title, flow_limit_answer_enable=True)
     requests: dict[str, Any] = {
         "QueryRoute": sv.QueryRouteRequest(),
         "SendMessage": a_send(a_message()),
@@ -89,10 +89,10 @@ def test_a_pool_in_grpc_request_refusals_rejects_its_requests(pool: ProxyPool) -
         "EndTransaction": sv.EndTransactionRequest(),
     }
     for name, request in requests.items():
-        call = world.client().start(name, request)
+        call = harness.client().start(name, request)
         refused = call.finished and b"flow limit" in b"".join(call.sent)
         assert refused is (name in rpcs_of(pool))
-    assert world.client().start("SendMessage", a_send(a_message()), x_mq_client_id="").finished
+    assert harness.client().start("SendMessage", a_send(a_message()), x_mq_client_id="").finished
 
 
 def test_end_transaction_occupies_its_thread_while_it_waits_for_a_slave() -> None:
@@ -106,12 +106,12 @@ def test_end_transaction_occupies_its_thread_while_it_waits_for_a_slave() -> Non
         grpc_transaction_thread_queue_capacity=1,
         flow_limit_answer_enable=True,
     )
-    world = GrpcWorld(config, proxy=proxy)
-    world.topic("T", kind="TRANSACTION")
-    client = world.client()
+    harness = GrpcHarness(config, proxy=proxy)
+    harness.topic("T", kind="TRANSACTION")
+    client = harness.client()
     for name in ("a", "b", "c"):
         client.start("SendMessage", a_send(a_message(message_id=name, message_type=pb.TRANSACTION)))
-    world.ask(UpdateBrokerConfig({"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"}))
+    harness.ask(UpdateBrokerConfig({"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"}))
 
     def ended(name: str) -> MemoryCall:
         topic = pb.Resource(name="T")
@@ -120,9 +120,9 @@ def test_end_transaction_occupies_its_thread_while_it_waits_for_a_slave() -> Non
 
     first, second, third = (ended(name) for name in ("a", "b", "c"))
     assert (first.finished, second.finished, third.finished) == (False, False, True)
-    world.advance(2_000)
+    harness.advance(2_000)
     assert (first.finished, second.finished) == (True, False)
-    world.advance(2_000)
+    harness.advance(2_000)
     assert second.finished
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from google.protobuf.message import Message
-from grpc_world import a_change, a_forward, a_message, a_receive, a_send, an_ack, subscribing
+from grpc_harness import a_change, a_forward, a_message, a_receive, a_send, an_ack, subscribing
 from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.emulator.auth.access_control import AccessDenied
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb

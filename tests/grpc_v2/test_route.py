@@ -1,8 +1,8 @@
 """QueryRoute and QueryAssignment."""
 
 import pytest
+from grpc_harness import GrpcHarness
 from grpc_texts import no_route
-from grpc_world import GrpcWorld
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.operations.cluster import DeleteTopicInNamesrv
 from rocketmq_testkit.emulator.operations.topics import DeleteTopic, TopicConfig
@@ -15,23 +15,23 @@ from rocketmq_testkit.grpc_v2.services.route import queue_permissions
 R, W, RW, NONE = pb.READ, pb.WRITE, pb.READ_WRITE, pb.NONE
 
 
-def route(world: GrpcWorld, topic: str = "T", endpoints: pb.Endpoints | None = None) -> sv.QueryRouteResponse:
+def route(harness: GrpcHarness, topic: str = "T", endpoints: pb.Endpoints | None = None) -> sv.QueryRouteResponse:
     request = sv.QueryRouteRequest(topic=pb.Resource(name=topic), endpoints=endpoints)
-    response: sv.QueryRouteResponse = world.client().ask("QueryRoute", request)
+    response: sv.QueryRouteResponse = harness.client().ask("QueryRoute", request)
     return response
 
 
-def assignment(world: GrpcWorld, topic: str = "T", group: str = "G") -> sv.QueryAssignmentResponse:
+def assignment(harness: GrpcHarness, topic: str = "T", group: str = "G") -> sv.QueryAssignmentResponse:
     request = sv.QueryAssignmentRequest(topic=pb.Resource(name=topic), group=pb.Resource(name=group))
-    response: sv.QueryAssignmentResponse = world.client().ask("QueryAssignment", request)
+    response: sv.QueryAssignmentResponse = harness.client().ask("QueryAssignment", request)
     return response
 
 
-def test_a_route_lists_the_queues(world: GrpcWorld) -> None:
+def test_a_route_lists_the_queues(harness: GrpcHarness) -> None:
     """A route has each queue with its id, permission, types and broker address, and echoes the namespace."""
-    world.topic(queues=4)
+    harness.topic(queues=4)
     request = sv.QueryRouteRequest(topic=pb.Resource(name="T", resource_namespace="ns"))
-    response = world.client().ask("QueryRoute", request)
+    response = harness.client().ask("QueryRoute", request)
     assert (response.status.code, response.status.message) == (20000, "OK")
     for queue_id, queue in enumerate(response.message_queues):
         assert (queue.id, queue.permission, queue.topic) == (queue_id, RW, request.topic)
@@ -62,9 +62,14 @@ def test_queues_are_listed_read_only_then_write_only_then_both_then_none(
     assert list(queue_permissions(perm, read, write)) == expected
 
 
-def test_queue_ids_of_a_route_count_over_all_permissions(world: GrpcWorld) -> None:
-    world.topic(queues=4, write_queues=2)
-    assert [(queue.id, queue.permission) for queue in route(world).message_queues] == [(0, R), (1, R), (2, RW), (3, RW)]
+def test_queue_ids_of_a_route_count_over_all_permissions(harness: GrpcHarness) -> None:
+    harness.topic(queues=4, write_queues=2)
+    assert [(queue.id, queue.permission) for queue in route(harness).message_queues] == [
+        (0, R),
+        (1, R),
+        (2, RW),
+        (3, RW),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -72,51 +77,51 @@ def test_queue_ids_of_a_route_count_over_all_permissions(world: GrpcWorld) -> No
     [("", [pb.NORMAL]), ("NORMAL", [pb.NORMAL]), ("FIFO", [pb.FIFO]), ("DELAY", [pb.DELAY]),
      ("TRANSACTION", [pb.TRANSACTION]), ("UNSPECIFIED", [0])],
 )  # fmt: skip
-def test_a_route_has_the_message_type_of_its_topic(world: GrpcWorld, kind: str, types: list[int]) -> None:
+def test_a_route_has_the_message_type_of_its_topic(harness: GrpcHarness, kind: str, types: list[int]) -> None:
     """A route has the message type of its topic's attribute, NORMAL without one."""
-    world.topic(kind=kind)
-    assert list(route(world).message_queues[0].accept_message_types) == types
+    harness.topic(kind=kind)
+    assert list(route(harness).message_queues[0].accept_message_types) == types
 
 
 def test_a_mixed_topic_accepts_all_message_types() -> None:
     """A MIXED topic accepts all types, if the broker allows such topics."""
-    world = GrpcWorld(BrokerConfig(enable_mixed_message_type=True))
-    world.topic(kind="MIXED")
+    harness = GrpcHarness(BrokerConfig(enable_mixed_message_type=True))
+    harness.topic(kind="MIXED")
     expected = [pb.NORMAL, pb.FIFO, pb.DELAY, pb.TRANSACTION]
-    assert list(route(world).message_queues[0].accept_message_types) == expected
+    assert list(route(harness).message_queues[0].accept_message_types) == expected
 
 
 @pytest.mark.parametrize("topic", ["nowhere", "a|b", "%RETRY%g", "%DLQ%g"])
-def test_a_route_or_assignment_of_an_unknown_topic_is_not_found(world: GrpcWorld, topic: str) -> None:
+def test_a_route_or_assignment_of_an_unknown_topic_is_not_found(harness: GrpcHarness, topic: str) -> None:
     """An unknown topic returns TOPIC_NOT_FOUND in both calls and is not created."""
-    for status in (route(world, topic).status, assignment(world, topic).status):
+    for status in (route(harness, topic).status, assignment(harness, topic).status):
         assert (status.code, status.message) == (40402, no_route(topic))
 
 
-def test_routes_are_never_stale(world: GrpcWorld) -> None:
+def test_routes_are_never_stale(harness: GrpcHarness) -> None:
     """Each query returns the current route. Upstream's proxy returns cached ones for up to 20 s."""
-    assert route(world).status.code == 40402
-    world.topic()
-    assert route(world).status.code == 20000
-    world.ask(DeleteTopic("T"))
-    assert route(world).status.code == 20000
-    world.engine.execute(world.engine.name_server, DeleteTopicInNamesrv("T"))
-    assert route(world).status.code == 40402
+    assert route(harness).status.code == 40402
+    harness.topic()
+    assert route(harness).status.code == 20000
+    harness.ask(DeleteTopic("T"))
+    assert route(harness).status.code == 20000
+    harness.engine.execute(harness.engine.name_server, DeleteTopicInNamesrv("T"))
+    assert route(harness).status.code == 40402
 
 
-def test_an_address_without_a_scheme_is_rejected(world: GrpcWorld) -> None:
+def test_an_address_without_a_scheme_is_rejected(harness: GrpcHarness) -> None:
     """An address without a scheme returns an exception of the proxy. An unknown scheme and no address are accepted."""
-    world.topic()
+    harness.topic()
     endpoints = pb.Endpoints(addresses=[pb.Address(host="h", port=1)])
-    status = route(world, endpoints=endpoints).status
+    status = route(harness, endpoints=endpoints).status
     assert status.code == 50001
     assert status.message == (
         "No enum constant org.apache.rocketmq.proxy.common.Address.AddressScheme.ADDRESS_SCHEME_UNSPECIFIED."
         " IllegalArgumentException. java.base/java.lang.Enum.valueOf(Enum.java:273)"
     )
     endpoints.scheme = 9  # type: ignore[assignment]  # open enum
-    assert route(world, endpoints=endpoints).status.code == 20000
-    assert route(world, endpoints=pb.Endpoints()).status.code == 20000
+    assert route(harness, endpoints=endpoints).status.code == 20000
+    assert route(harness, endpoints=pb.Endpoints()).status.code == 20000
 
 
 @pytest.mark.parametrize(
@@ -124,9 +129,9 @@ def test_an_address_without_a_scheme_is_rejected(world: GrpcWorld) -> None:
 )
 def test_the_scheme_of_an_address_follows_from_its_host(host: str, scheme: int) -> None:
     """The scheme of an address follows from its host; clients require the right one."""
-    world = GrpcWorld(endpoint=lambda *_: (host, 1))
-    world.topic()
-    assert route(world).message_queues[0].broker.endpoints.scheme == scheme
+    harness = GrpcHarness(endpoint=lambda *_: (host, 1))
+    harness.topic()
+    assert route(harness).message_queues[0].broker.endpoints.scheme == scheme
 
 
 def test_the_endpoint_function_gets_the_dialed_address_of_the_request() -> None:
@@ -137,12 +142,12 @@ def test_the_endpoint_function_gets_the_dialed_address_of_the_request() -> None:
         asked.append((call.authority, *of))
         return "h", 1
 
-    world = GrpcWorld(endpoint=endpoint)
-    world.topic()
+    harness = GrpcHarness(endpoint=endpoint)
+    harness.topic()
     addresses = [pb.Address(host="dialled", port=7), pb.Address(host="other", port=8)]
-    route(world, endpoints=pb.Endpoints(scheme=pb.DOMAIN_NAME, addresses=addresses))
-    route(world)
-    assignment(world)
+    route(harness, endpoints=pb.Endpoints(scheme=pb.DOMAIN_NAME, addresses=addresses))
+    route(harness)
+    assignment(harness)
     assert asked == [
         ("127.0.0.1:8081", "broker-a", 0, ("dialled", 7)),
         ("127.0.0.1:8081", "broker-a", 0, None),
@@ -151,19 +156,19 @@ def test_the_endpoint_function_gets_the_dialed_address_of_the_request() -> None:
 
 
 def test_a_route_lists_slaves_with_their_id_and_address() -> None:
-    world = GrpcWorld(BrokerConfig(), BrokerConfig(broker_id=1))
-    world.topic()
-    queues = route(world).message_queues
+    harness = GrpcHarness(BrokerConfig(), BrokerConfig(broker_id=1))
+    harness.topic()
+    queues = route(harness).message_queues
     assert [(queue.broker.id, queue.broker.endpoints.addresses[0].port) for queue in queues] == [(0, 8081), (1, 8082)]
-    assert len(assignment(world).assignments) == 1
+    assert len(assignment(harness).assignments) == 1
 
 
 @pytest.mark.parametrize("group", ["G", "unknown", "g" * 121])
-def test_a_group_is_assigned_any_queue_of_each_broker(world: GrpcWorld, group: str) -> None:
+def test_a_group_is_assigned_any_queue_of_each_broker(harness: GrpcHarness, group: str) -> None:
     """A group is assigned queue id -1 of each broker, without types. Every client gets the same assignment."""
-    world.topic(queues=4)
-    world.group()
-    (assigned,) = assignment(world, group=group).assignments
+    harness.topic(queues=4)
+    harness.group()
+    (assigned,) = assignment(harness, group=group).assignments
     queue = assigned.message_queue
     assert (queue.id, queue.permission, queue.topic.name, queue.broker.name) == (-1, RW, "T", "broker-a")
     assert list(queue.accept_message_types) == []
@@ -171,20 +176,22 @@ def test_a_group_is_assigned_any_queue_of_each_broker(world: GrpcWorld, group: s
 
 
 @pytest.mark.parametrize(("read", "write", "count"), [(4, 4, 4), (2, 4, 2), (4, 2, 4)])
-def test_an_ordered_group_is_assigned_each_readable_queue(world: GrpcWorld, read: int, write: int, count: int) -> None:
-    world.topic(queues=read, write_queues=write)
-    world.group(consume_message_orderly=True)
-    queues = [assigned.message_queue for assigned in assignment(world).assignments]
+def test_an_ordered_group_is_assigned_each_readable_queue(
+    harness: GrpcHarness, read: int, write: int, count: int
+) -> None:
+    harness.topic(queues=read, write_queues=write)
+    harness.group(consume_message_orderly=True)
+    queues = [assigned.message_queue for assigned in assignment(harness).assignments]
     assert [(queue.id, queue.permission) for queue in queues] == [(n, RW) for n in range(count)]
 
 
-def test_a_topic_that_cannot_be_read_is_not_assigned(world: GrpcWorld) -> None:
+def test_a_topic_that_cannot_be_read_is_not_assigned(harness: GrpcHarness) -> None:
     """An assignment for a topic without read permission returns FORBIDDEN. Read permission alone is enough."""
-    world.topic("read", perm=4)
-    assert assignment(world, "read").assignments[0].message_queue.permission == R
+    harness.topic("read", perm=4)
+    assert assignment(harness, "read").assignments[0].message_queue.permission == R
     for perm in (2, 0):
-        world.topic("closed", perm=perm)
-        status = assignment(world, "closed").status
+        harness.topic("closed", perm=perm)
+        status = assignment(harness, "closed").status
         assert (status.code, status.message) == (40300, "no readable queue")
 
 
@@ -193,14 +200,14 @@ def test_entries_of_an_order_configuration_without_a_valid_number_of_queues_are_
     assert _order_conf_queues(text) == {"broker-a": 4, "broker-e": 0}
 
 
-def test_the_queue_counters_of_topics_are_bounded(world: GrpcWorld) -> None:
+def test_the_queue_counters_of_topics_are_bounded(harness: GrpcHarness) -> None:
     """Up to 10,000 topics have counters for the rotation of queues. The next topic resets all counters."""
-    broker = world.engine.brokers[0]
+    broker = harness.engine.brokers[0]
     routes = Routes(
         [broker],
         perm=lambda *_: 6,
         order_conf=lambda _: None,
-        chance=world.engine.random_streams.stream("counters"),
+        chance=harness.engine.random_streams.stream("counters"),
         endpoint=lambda *_: ("h", 1),
     )
     for number in range(10_001):

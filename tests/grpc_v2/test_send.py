@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
+from grpc_harness import START_MS, GrpcHarness, a_message, a_receive, a_send
 from grpc_texts import NO_TOPIC_CONFIG, PROXY_EXCEPTION, type_conflict
-from grpc_world import START_MS, GrpcWorld, a_message, a_receive, a_send
 from pull_operation import pull_of
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.message.properties import string_hash
@@ -18,13 +18,13 @@ DAY_MS = 86_400_000
 ID = "0102FC0000000139B80B12FD7F00000001"
 
 
-def send(world: GrpcWorld, *messages: pb.Message) -> Any:
-    return world.client().ask("SendMessage", a_send(*messages))
+def send(harness: GrpcHarness, *messages: pb.Message) -> Any:
+    return harness.client().ask("SendMessage", a_send(*messages))
 
 
-def stored(world: GrpcWorld, topic: str = "T", queue: int = 0) -> list[Record]:
+def stored(harness: GrpcHarness, topic: str = "T", queue: int = 0) -> list[Record]:
     """Return the records of a queue."""
-    result = world.ask(pull_of("reader", topic, queue=queue))
+    result = harness.ask(pull_of("reader", topic, queue=queue))
     assert isinstance(result, PullResult)
     return [decode(record) for record in result.records]
 
@@ -112,32 +112,32 @@ ACCEPTED: dict[str, pb.Message] = {
 
 
 @pytest.mark.parametrize("case", REJECTED)
-def test_a_message_that_breaks_a_rule_is_rejected(world: GrpcWorld, case: str) -> None:
+def test_a_message_that_breaks_a_rule_is_rejected(harness: GrpcHarness, case: str) -> None:
     """A message that breaks a rule gets upstream's code and text without an entry, and is not stored."""
-    world.topic()
+    harness.topic()
     message, code, text = REJECTED[case]
-    response = send(world, message)
+    response = send(harness, message)
     assert (response.status.code, response.status.message, list(response.entries)) == (code, text, [])
-    assert stored(world) == []
+    assert stored(harness) == []
 
 
 @pytest.mark.parametrize("case", ACCEPTED)
-def test_a_message_within_the_rules_is_stored(world: GrpcWorld, case: str) -> None:
+def test_a_message_within_the_rules_is_stored(harness: GrpcHarness, case: str) -> None:
     """A message within the rules is stored, and the response has one entry with the client's id."""
-    world.topic()
+    harness.topic()
     message = ACCEPTED[case]
-    response = send(world, message)
+    response = send(harness, message)
     assert (response.status.code, response.status.message) == (20000, "OK")
     (entry,) = response.entries
     assert (entry.status.code, entry.message_id, entry.offset) == (20000, message.system_properties.message_id, 0)
     assert entry.transaction_id == message.system_properties.message_id
     assert entry.recall_handle == ""
-    assert [record.body for record in stored(world)] == [message.body]
+    assert [record.body for record in stored(harness)] == [message.body]
 
 
-def test_rules_are_checked_in_upstreams_order(world: GrpcWorld) -> None:
+def test_rules_are_checked_in_upstreams_order(harness: GrpcHarness) -> None:
     """A message that breaks all rules is repaired step by step; the code of each step follows upstream's order."""
-    world.topic("F", kind="FIFO", perm=4)
+    harness.topic("F", kind="FIFO", perm=4)
     message = a_message(
         "F", b"", message_id="", tag="|", keys=[" "], message_group=" ", deliver_ms=START_MS + 2 * DAY_MS
     )
@@ -148,7 +148,7 @@ def test_rules_are_checked_in_upstreams_order(world: GrpcWorld) -> None:
     codes = []
 
     def repaired(repair: Any) -> None:
-        codes.append(send(world, message).status.code)
+        codes.append(send(harness, message).status.code)
         repair()
 
     repaired(lambda: setattr(message, "body", bytes(4_194_305)))
@@ -163,20 +163,23 @@ def test_rules_are_checked_in_upstreams_order(world: GrpcWorld) -> None:
     repaired(lambda: system.ClearField("delivery_timestamp"))
     repaired(lambda: setattr(system, "message_group", "g"))
     repaired(lambda: setattr(system, "message_type", pb.FIFO))
-    codes.append(send(world, message).status.code)
+    codes.append(send(harness, message).status.code)
     assert codes == [
         41302, 41301, 43101, 40007, 40004, 40005, 43101, 40009, 40000, 40012, 40006, 40014, 40300,
     ]  # fmt: skip
 
 
-def test_a_send_without_a_message_or_system_properties_is_rejected(world: GrpcWorld) -> None:
+def test_a_send_without_a_message_or_system_properties_is_rejected(harness: GrpcHarness) -> None:
     """A send without messages, with an empty message, or without system properties is rejected."""
-    world.topic()
-    assert send(world).status.message == "no message to send"
-    assert send(world).status.code == 40016
-    assert send(world, pb.Message()).status.message == "The specified topic is blank"
+    harness.topic()
+    assert send(harness).status.message == "no message to send"
+    assert send(harness).status.code == 40016
+    assert send(harness, pb.Message()).status.message == "The specified topic is blank"
     bare = pb.Message(topic=pb.Resource(name="T"), body=b"x")
-    assert (send(world, bare).status.code, send(world, bare).status.message) == (40009, "message id cannot be empty")
+    assert (send(harness, bare).status.code, send(harness, bare).status.message) == (
+        40009,
+        "message id cannot be empty",
+    )
 
 
 @pytest.mark.parametrize(
@@ -195,61 +198,61 @@ def test_a_send_without_a_message_or_system_properties_is_rejected(world: GrpcWo
     ],
 )
 def test_a_message_of_another_type_than_its_topic_is_rejected(
-    world: GrpcWorld, topic_type: str, message: pb.Message, actual: str
+    harness: GrpcHarness, topic_type: str, message: pb.Message, actual: str
 ) -> None:
     """A message of another type than its topic is rejected. Its properties define the type.
 
     The declared type matters only for transactions.
     """
-    world.topic(kind=topic_type)
-    status = send(world, message).status
+    harness.topic(kind=topic_type)
+    status = send(harness, message).status
     assert (status.code, status.message) == (40014, type_conflict(topic_type or "NORMAL", actual))
 
 
-def test_a_message_with_a_group_and_a_timestamp_is_a_delayed_message(world: GrpcWorld) -> None:
+def test_a_message_with_a_group_and_a_timestamp_is_a_delayed_message(harness: GrpcHarness) -> None:
     """A message with a group and a timestamp is a delayed message, which a DELAY topic accepts."""
-    world.topic(kind="DELAY")
-    assert send(world, a_message(message_group="g", deliver_ms=START_MS - 1)).status.code == 20000
+    harness.topic(kind="DELAY")
+    assert send(harness, a_message(message_group="g", deliver_ms=START_MS - 1)).status.code == 20000
 
 
-def test_a_send_to_an_unknown_topic_is_rejected_and_does_not_create_it(world: GrpcWorld) -> None:
+def test_a_send_to_an_unknown_topic_is_rejected_and_does_not_create_it(harness: GrpcHarness) -> None:
     """The text names the type UNSPECIFIED, and the topic is not created.
 
     Sends to retry topics and dead letter queues have no type check.
     """
-    status = send(world, a_message("nowhere")).status
+    status = send(harness, a_message("nowhere")).status
     assert (status.code, status.message) == (40014, type_conflict("UNSPECIFIED", "NORMAL"))
-    assert world.broker.topics.find("nowhere") is None
+    assert harness.broker.topics.find("nowhere") is None
     for topic in ("%DLQ%x", "%RETRY%x"):
-        status = send(world, a_message(topic)).status
+        status = send(harness, a_message(topic)).status
         assert (status.code, status.message) == (50001, NO_TOPIC_CONFIG)
 
 
 @pytest.mark.parametrize("perm", [4, 0])
-def test_a_send_to_a_topic_without_write_permission_returns_forbidden(world: GrpcWorld, perm: int) -> None:
+def test_a_send_to_a_topic_without_write_permission_returns_forbidden(harness: GrpcHarness, perm: int) -> None:
     """A send to a topic without write permission returns FORBIDDEN, as a ProxyException."""
-    world.topic(perm=perm)
-    status = send(world, a_message()).status
+    harness.topic(perm=perm)
+    status = send(harness, a_message()).status
     assert (status.code, status.message) == (40300, PROXY_EXCEPTION + "no writable queue")
 
 
-def test_a_change_of_the_topics_type_applies_to_the_next_send(world: GrpcWorld) -> None:
+def test_a_change_of_the_topics_type_applies_to_the_next_send(harness: GrpcHarness) -> None:
     """A change of the topic's type applies to the next send, because there is no cache."""
-    world.topic()
-    assert send(world, a_message(message_group="g")).status.code == 40014
-    world.topic(kind="FIFO")
-    assert send(world, a_message(message_group="g")).status.code == 20000
+    harness.topic()
+    assert send(harness, a_message(message_group="g")).status.code == 40014
+    harness.topic(kind="FIFO")
+    assert send(harness, a_message(message_group="g")).status.code == 20000
 
 
-def test_a_stored_record_has_the_system_properties_of_the_request(world: GrpcWorld) -> None:
+def test_a_stored_record_has_the_system_properties_of_the_request(harness: GrpcHarness) -> None:
     """A record has id, tag, keys, producer group, born host and time as properties, and the socket's address."""
-    world.topic()
+    harness.topic()
     message = a_message(
         tag="tag", keys=["k1", "k2"], user={"u": "v"}, born_host="laptop", trace_context="tc", body_encoding=pb.GZIP
     )
     message.system_properties.born_timestamp.FromMilliseconds(START_MS - 5)
-    send(world, message)
-    (record,) = stored(world)
+    send(harness, message)
+    (record,) = stored(harness)
     assert record.sys_flag & 1 == 1
     assert record.born_timestamp == START_MS
     assert record.born_host == bytes([10, 0, 0, 7]) + (40_000).to_bytes(4, "big")
@@ -260,27 +263,27 @@ def test_a_stored_record_has_the_system_properties_of_the_request(world: GrpcWor
     assert wanted.items() <= record.property_map().items()
 
 
-def test_a_message_without_a_born_host_gets_the_clients_address(world: GrpcWorld) -> None:
-    world.topic()
-    send(world, a_message())
-    assert stored(world)[0].property_map()["__BORNHOST"] == "10.0.0.7:40000"
+def test_a_message_without_a_born_host_gets_the_clients_address(harness: GrpcHarness) -> None:
+    harness.topic()
+    send(harness, a_message())
+    assert stored(harness)[0].property_map()["__BORNHOST"] == "10.0.0.7:40000"
 
 
-def test_messages_go_to_each_queue_in_turn(world: GrpcWorld) -> None:
+def test_messages_go_to_each_queue_in_turn(harness: GrpcHarness) -> None:
     """Messages go to the queues in rotation from a random start. The client's queue id is ignored."""
-    world.topic(queues=4)
+    harness.topic(queues=4)
     for _ in range(8):
-        send(world, a_message(queue_id=2))
-    assert [len(stored(world, queue=queue)) for queue in range(4)] == [2, 2, 2, 2]
+        send(harness, a_message(queue_id=2))
+    assert [len(stored(harness, queue=queue)) for queue in range(4)] == [2, 2, 2, 2]
 
 
-def test_a_message_group_always_goes_to_the_same_queue(world: GrpcWorld) -> None:
+def test_a_message_group_always_goes_to_the_same_queue(harness: GrpcHarness) -> None:
     """Messages of a message group go to one queue, by a consistent hash over the writable queues."""
-    world.topic(queues=8, kind="FIFO")
+    harness.topic(queues=8, kind="FIFO")
     for group in ("orders-1", "orders-2", "orders-3"):
         for number in range(3):
-            send(world, a_message(body=f"{group} {number}".encode(), message_group=group))
-    held = {tuple(record.body for record in stored(world, queue=queue)) for queue in range(8)} - {()}
+            send(harness, a_message(body=f"{group} {number}".encode(), message_group=group))
+    held = {tuple(record.body for record in stored(harness, queue=queue)) for queue in range(8)} - {()}
     for group in ("orders-1", "orders-2", "orders-3"):
         mine = [bodies for bodies in held if any(body.startswith(group.encode()) for body in bodies)]
         assert len(mine) == 1
@@ -320,44 +323,44 @@ def test_a_hash_gets_the_same_of_2147483647_buckets_as_in_guava(value: int, buck
     assert consistent_hash(value, 0x7FFFFFFF) == bucket
 
 
-def test_a_batch_is_stored_under_the_first_messages_id_and_returns_one_entry(world: GrpcWorld) -> None:
+def test_a_batch_is_stored_under_the_first_messages_id_and_returns_one_entry(harness: GrpcHarness) -> None:
     """The entry has a new id, and every message is stored with the id and the properties of the first one."""
-    world.topic()
+    harness.topic()
     first = a_message(body=b"1", message_id="first", user={"a": "1"})
     second = a_message(body=b"2", message_id="second", user={"b": "2"})
-    response = send(world, first, second)
+    response = send(harness, first, second)
     (entry,) = response.entries
     assert entry.message_id not in ("", "first", "second")
     assert (entry.transaction_id, entry.offset, response.status.code) == ("first", 0, 20000)
-    records = stored(world)
+    records = stored(harness)
     assert [record.body for record in records] == [b"1", b"2"]
     assert [record.property_map()["UNIQ_KEY"] for record in records] == ["first", "first"]
     assert records[1].property_map()["a"] == "1"
     assert records[1].property_map()["b"] == "2"
 
 
-def test_a_batch_with_several_topics_is_rejected(world: GrpcWorld) -> None:
+def test_a_batch_with_several_topics_is_rejected(harness: GrpcHarness) -> None:
     """A batch with several topics or namespaces is rejected; the error of an invalid first message has precedence."""
-    world.topic()
-    world.topic("U")
+    harness.topic()
+    harness.topic("U")
     for other in (a_message("U"), a_message(namespace="ns")):
-        status = send(world, a_message(), other).status
+        status = send(harness, a_message(), other).status
         assert (status.code, status.message) == (40016, "topic in message is not same")
-        assert send(world, a_message(body=b""), other).status.code == 41302
+        assert send(harness, a_message(body=b""), other).status.code == 41302
 
 
-def test_an_invalid_message_rejects_its_whole_batch(world: GrpcWorld) -> None:
+def test_an_invalid_message_rejects_its_whole_batch(harness: GrpcHarness) -> None:
     """An invalid message in a batch rejects the whole batch. Only the first message's type is checked."""
-    world.topic()
-    assert send(world, a_message(), a_message(tag=" ")).status.code == 40004
-    assert stored(world) == []
-    assert send(world, a_message(), a_message(message_group="g")).status.code == 20000
+    harness.topic()
+    assert send(harness, a_message(), a_message(tag=" ")).status.code == 40004
+    assert stored(harness) == []
+    assert send(harness, a_message(), a_message(message_group="g")).status.code == 20000
 
 
-def test_half_messages_cannot_be_sent_as_a_batch(world: GrpcWorld) -> None:
+def test_half_messages_cannot_be_sent_as_a_batch(harness: GrpcHarness) -> None:
     """A batch of half messages is rejected by the broker: INTERNAL_SERVER_ERROR with its remark."""
-    world.topic(kind="TRANSACTION")
-    status = send(world, *[a_message(message_type=pb.TRANSACTION)] * 2).status
+    harness.topic(kind="TRANSACTION")
+    status = send(harness, *[a_message(message_type=pb.TRANSACTION)] * 2).status
     assert (status.code, status.message) == (
         50001,
         PROXY_EXCEPTION + "the message is illegal, maybe msg body or properties length not matched. "
@@ -365,10 +368,10 @@ def test_half_messages_cannot_be_sent_as_a_batch(world: GrpcWorld) -> None:
     )
 
 
-def test_a_batch_that_is_too_large_is_rejected(world: GrpcWorld) -> None:
+def test_a_batch_that_is_too_large_is_rejected(harness: GrpcHarness) -> None:
     """A batch that is too large is rejected with an exception of the broker in the proxy's form."""
-    world.topic()
-    status = send(world, *[a_message(body=bytes(2_000_000))] * 3).status
+    harness.topic()
+    status = send(harness, *[a_message(body=bytes(2_000_000))] * 3).status
     assert (status.code, status.message) == (
         50001,
         "message body size exceeded. RuntimeException. "
@@ -378,24 +381,24 @@ def test_a_batch_that_is_too_large_is_rejected(world: GrpcWorld) -> None:
 
 def test_a_half_message_is_rejected_if_the_broker_forbids_transactions() -> None:
     """A broker that rejects half messages returns its remark."""
-    world = GrpcWorld(BrokerConfig(reject_transaction_message=True))
-    world.topic(kind="TRANSACTION")
-    status = send(world, a_message(message_type=pb.TRANSACTION)).status
+    harness = GrpcHarness(BrokerConfig(reject_transaction_message=True))
+    harness.topic(kind="TRANSACTION")
+    status = send(harness, a_message(message_type=pb.TRANSACTION)).status
     text = "the broker[127.0.0.1] sending transaction message is forbidden"
     assert (status.code, status.message) == (50001, PROXY_EXCEPTION + text)
 
 
 def test_messages_are_sent_to_the_queues_of_all_masters() -> None:
     """Messages go to the queues of all masters, and a receive gets those of the named broker."""
-    world = GrpcWorld(BrokerConfig(), BrokerConfig(broker_name="broker-b"))
-    for broker in world.engine.brokers:
-        world.broker = broker
-        world.topic(queues=2)
+    harness = GrpcHarness(BrokerConfig(), BrokerConfig(broker_name="broker-b"))
+    for broker in harness.engine.brokers:
+        harness.broker = broker
+        harness.topic(queues=2)
     for number in range(8):
-        send(world, a_message(body=str(number).encode()))
+        send(harness, a_message(body=str(number).encode()))
     seen = []
     for broker_name in ("broker-a", "broker-b"):
-        received = world.client().receive(a_receive(broker=broker_name))
+        received = harness.client().receive(a_receive(broker=broker_name))
         assert all(handle.split(" ")[5] == broker_name for handle in received.handles)
         seen.append(len(received.bodies))
     assert seen == [4, 4]
@@ -404,8 +407,8 @@ def test_messages_are_sent_to_the_queues_of_all_masters() -> None:
 @pytest.mark.parametrize(("most", "code"), [(13, pb.OK), (12, pb.MESSAGE_PROPERTIES_TOO_LARGE)])
 def test_properties_may_be_as_large_as_the_limit(most: int, code: int) -> None:
     """User properties, tag and keys together may be as large as the limit."""
-    world = GrpcWorld(proxy=ProxyConfig(max_user_property_size=most))
-    world.topic()
+    harness = GrpcHarness(proxy=ProxyConfig(max_user_property_size=most))
+    harness.topic()
     message = a_message(user={"a": "b", "c": "de"}, tag="tag", keys=["k1", "k2", "k"])
-    response = world.client().ask("SendMessage", a_send(message))
+    response = harness.client().ask("SendMessage", a_send(message))
     assert (response.entries[0].status.code if response.entries else response.status.code) == code

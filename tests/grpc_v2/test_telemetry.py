@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from grpc_world import GrpcWorld, Stream, a_receive, subscribing
+from grpc_harness import GrpcHarness, Stream, a_receive, subscribing
 from rocketmq_testkit.conformance.clients.grpc_requests import publishing
 from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.engine import Engine
@@ -28,14 +28,14 @@ def response(stream: Stream) -> pb.Settings:
 
 
 @pytest.mark.parametrize("topics", [[], ["T"], ["unknown-1", "unknown-2"]])
-def test_a_producer_gets_its_backoff_and_limits(world: GrpcWorld, topics: list[str]) -> None:
+def test_a_producer_gets_its_backoff_and_limits(harness: GrpcHarness, topics: list[str]) -> None:
     """A producer gets its settings with attempts, an exponential backoff, the largest body, and an empty metric."""
     settings = publishing(*topics)
     settings.access_point.scheme = pb.IPv4
     settings.access_point.addresses.add(host="127.0.0.1", port=9)
     settings.user_agent.hostname = "vm"
     settings.publishing.max_body_size = 134_217_728
-    got = response(world.client().send_settings(settings))
+    got = response(harness.client().send_settings(settings))
     expected = pb.Settings()
     expected.CopyFrom(settings)
     expected.backoff_policy.max_attempts = 3
@@ -51,13 +51,13 @@ def test_a_producer_gets_its_backoff_and_limits(world: GrpcWorld, topics: list[s
 @pytest.mark.parametrize("client_type", [pb.PUSH_CONSUMER, pb.SIMPLE_CONSUMER])
 @pytest.mark.parametrize("known", [True, False])
 def test_a_consumer_gets_its_backoff_batch_size_and_polling_time(
-    world: GrpcWorld, client_type: int, known: bool
+    harness: GrpcHarness, client_type: int, known: bool
 ) -> None:
     """A consumer gets 17 attempts, upstream's eighteen delays, batches of 32, and polls of 20 s."""
     if known:
-        world.group()
+        harness.group()
     settings = subscribing(client_type=client_type)
-    got = response(world.client().send_settings(settings))
+    got = response(harness.client().send_settings(settings))
     assert got.backoff_policy.max_attempts == 17
     assert [delay.seconds for delay in got.backoff_policy.customized_backoff.next] == LEVELS_S
     subscription = got.subscription
@@ -70,20 +70,20 @@ def test_a_consumer_gets_its_backoff_batch_size_and_polling_time(
     assert not got.metric.on
 
 
-def test_the_settings_of_a_known_group_override_those_of_its_client(world: GrpcWorld) -> None:
+def test_the_settings_of_a_known_group_override_those_of_its_client(harness: GrpcHarness) -> None:
     """The settings of a known group override those of its client. For an unknown group the client's values stay."""
     settings = subscribing(fifo=True, poll_s=7)
-    got = response(world.client("before").send_settings(settings)).subscription
+    got = response(harness.client("before").send_settings(settings)).subscription
     assert (got.fifo, got.long_polling_timeout.seconds, got.receive_batch_size) == (True, 7, 32)
-    world.group()
-    got = response(world.client("after").send_settings(settings)).subscription
+    harness.group()
+    got = response(harness.client("after").send_settings(settings)).subscription
     assert (got.fifo, got.long_polling_timeout.seconds, got.receive_batch_size) == (False, 20, 32)
 
 
-def test_a_client_of_an_ordered_group_gets_fifo_true(world: GrpcWorld) -> None:
+def test_a_client_of_an_ordered_group_gets_fifo_true(harness: GrpcHarness) -> None:
     """A client of an ordered group gets fifo=true, even if it sent false."""
-    world.group(consume_message_orderly=True)
-    assert response(world.client().send_settings(subscribing(fifo=False))).subscription.fifo
+    harness.group(consume_message_orderly=True)
+    assert response(harness.client().send_settings(subscribing(fifo=False))).subscription.fifo
 
 
 @pytest.mark.parametrize(
@@ -99,11 +99,11 @@ def test_a_client_of_an_ordered_group_gets_fifo_true(world: GrpcWorld) -> None:
     ],
 )
 def test_a_client_gets_the_retry_policy_of_its_group(
-    world: GrpcWorld, fields: dict[str, Any], attempts: int, delays_s: object
+    harness: GrpcHarness, fields: dict[str, Any], attempts: int, delays_s: object
 ) -> None:
     """A client gets its group's retry policy, exponential or a list, with one attempt more than retries."""
-    world.group(**fields)
-    policy = response(world.client().send_settings(subscribing())).backoff_policy
+    harness.group(**fields)
+    policy = response(harness.client().send_settings(subscribing())).backoff_policy
     assert policy.max_attempts == attempts
     if policy.HasField("exponential_backoff"):
         backoff = policy.exponential_backoff
@@ -112,19 +112,19 @@ def test_a_client_gets_the_retry_policy_of_its_group(
         assert [delay.seconds for delay in policy.customized_backoff.next] == delays_s
 
 
-def test_configuration_keys_shorten_the_backoff_and_polls_of_consumers(world: GrpcWorld) -> None:
+def test_configuration_keys_shorten_the_backoff_and_polls_of_consumers(harness: GrpcHarness) -> None:
     """Configuration keys shorten the delays and polls that consumers get, even delays of the group's policy."""
-    world.group(retry_policy=RetryPolicy("EXPONENTIAL"))
-    world.config.set("pushedLongPollingTimeoutMillis", "2000")
-    world.config.set("pushedConsumerBackoff", "1s 2m")
-    got = response(world.client().send_settings(subscribing()))
+    harness.group(retry_policy=RetryPolicy("EXPONENTIAL"))
+    harness.config.set("pushedLongPollingTimeoutMillis", "2000")
+    harness.config.set("pushedConsumerBackoff", "1s 2m")
+    got = response(harness.client().send_settings(subscribing()))
     assert got.subscription.long_polling_timeout.seconds == 2
     assert [delay.seconds for delay in got.backoff_policy.customized_backoff.next] == [1, 120]
 
 
-def test_each_settings_command_gets_a_response(world: GrpcWorld) -> None:
+def test_each_settings_command_gets_a_response(harness: GrpcHarness) -> None:
     """Each settings command gets a response, also a repeated one and one on a second stream."""
-    client = world.client()
+    client = harness.client()
     first = client.send_settings(publishing("T"))
     first.send(sv.TelemetryCommand(settings=publishing("T", "U")))
     assert [len(command.settings.publishing.topics) for command in first.commands] == [1, 2]
@@ -134,28 +134,28 @@ def test_each_settings_command_gets_a_response(world: GrpcWorld) -> None:
     assert second.call.status is None
 
 
-def test_the_response_to_the_first_settings_of_a_stream_is_repeated(world: GrpcWorld) -> None:
+def test_the_response_to_the_first_settings_of_a_stream_is_repeated(harness: GrpcHarness) -> None:
     """The response to the first settings of a stream is repeated, with the values at the time of the repetition."""
-    stream = world.client().send_settings(publishing("T"))
-    world.advance(99)
+    stream = harness.client().send_settings(publishing("T"))
+    harness.advance(99)
     assert len(stream.commands) == 1
-    world.advance(1)
+    harness.advance(1)
     assert len(stream.commands) == 2
     assert stream.commands[0] == stream.commands[1]
     stream.send(sv.TelemetryCommand(settings=publishing("T", "U")))
     assert len(stream.commands) == 3
-    world.advance(60_000)
+    harness.advance(60_000)
     assert [len(command.settings.publishing.topics) for command in stream.commands] == [1, 1, 2, 2, 2]
 
 
-def test_a_stream_that_has_ended_gets_no_more_responses(world: GrpcWorld) -> None:
+def test_a_stream_that_has_ended_gets_no_more_responses(harness: GrpcHarness) -> None:
     """A stream that has ended gets no repeated responses, nor does a stream without configured times."""
-    stream = world.client().send_settings(publishing("T"))
+    stream = harness.client().send_settings(publishing("T"))
     stream.half_close()
-    world.config.settings_push_again_millis = ""
-    other = world.client("other").send_settings(publishing("T"))
-    world.advance(10_000)
-    assert (len(stream.commands), len(other.commands), world.log) == (1, 1, [])
+    harness.config.settings_push_again_millis = ""
+    other = harness.client("other").send_settings(publishing("T"))
+    harness.advance(10_000)
+    assert (len(stream.commands), len(other.commands), harness.log) == (1, 1, [])
 
 
 @pytest.mark.parametrize(
@@ -184,9 +184,9 @@ def test_an_invalid_list_in_the_configuration_raises_config_error_at_the_start(
         sv.TelemetryCommand(verify_message_result=sv.VerifyMessageResult(nonce="9")),
     ],
 )
-def test_other_telemetry_commands_are_ignored(world: GrpcWorld, command: sv.TelemetryCommand) -> None:
+def test_other_telemetry_commands_are_ignored(harness: GrpcHarness, command: sv.TelemetryCommand) -> None:
     """Other commands are ignored, and the stream stays open."""
-    stream = world.client().telemetry(command)
+    stream = harness.client().telemetry(command)
     assert (stream.commands, stream.call.status) == ([], None)
 
 
@@ -204,11 +204,11 @@ def test_other_telemetry_commands_are_ignored(world: GrpcWorld, command: sv.Tele
         (subscribing(expression="||"), 3, FAILED + "expression format is not correct"),
     ],
 )
-def test_invalid_settings_end_the_stream(world: GrpcWorld, settings: pb.Settings, status: int, text: str) -> None:
+def test_invalid_settings_end_the_stream(harness: GrpcHarness, settings: pb.Settings, status: int, text: str) -> None:
     """Invalid settings end the stream with upstream's gRPC status and text, without a session."""
-    call = world.client().send_settings(settings).call
+    call = harness.client().send_settings(settings).call
     assert (call.status, call.text, call.sent) == (status, text, [])
-    assert len(world.service.clients.sessions) == 0
+    assert len(harness.service.clients.sessions) == 0
 
 
 @pytest.mark.parametrize(
@@ -223,17 +223,17 @@ def test_invalid_settings_end_the_stream(world: GrpcWorld, settings: pb.Settings
     ],
 )
 def test_settings_with_unusual_types_topics_or_expressions_are_accepted(
-    world: GrpcWorld, settings: pb.Settings
+    harness: GrpcHarness, settings: pb.Settings
 ) -> None:
     """Any type of a producer, and any topics and expressions of a consumer, are accepted."""
-    response(world.client().send_settings(settings))
+    response(harness.client().send_settings(settings))
 
 
 @pytest.mark.parametrize("language", ["", "KLINGON", "java"])
 @pytest.mark.parametrize("settings", [publishing("T"), subscribing()])
-def test_an_unknown_language_ends_the_stream(world: GrpcWorld, language: str, settings: pb.Settings) -> None:
+def test_an_unknown_language_ends_the_stream(harness: GrpcHarness, language: str, settings: pb.Settings) -> None:
     """An unknown language ends the stream, except for a producer without topics. Names are case-sensitive."""
-    client = world.client()
+    client = harness.client()
     call = client.send_settings(settings, x_mq_language=language).call
     text = f"{FAILED}No enum constant org.apache.rocketmq.remoting.protocol.LanguageCode.{language}"
     assert (call.status, call.text) == (13, text)
@@ -241,101 +241,101 @@ def test_an_unknown_language_ends_the_stream(world: GrpcWorld, language: str, se
 
 
 @pytest.mark.parametrize("language", ["JAVA", "HTTP", "GO", "PYTHON", "RUST", "NODE_JS"])
-def test_languages_of_the_sdks_are_known(world: GrpcWorld, language: str) -> None:
+def test_languages_of_the_sdks_are_known(harness: GrpcHarness, language: str) -> None:
     """The languages of the SDKs are valid. Node.js uses HTTP."""
-    response(world.client().send_settings(subscribing(), x_mq_language=language))
+    response(harness.client().send_settings(subscribing(), x_mq_language=language))
 
 
-def test_a_half_close_ends_the_stream_with_ok(world: GrpcWorld) -> None:
+def test_a_half_close_ends_the_stream_with_ok(harness: GrpcHarness) -> None:
     """A half-close ends the stream with OK, and the session continues."""
-    stream = world.client("c").send_settings(subscribing())
+    stream = harness.client("c").send_settings(subscribing())
     stream.half_close()
     assert stream.call.status == 0
-    assert world.service.clients.sessions.find("c") is not None
+    assert harness.service.clients.sessions.find("c") is not None
 
 
-def test_a_consumer_is_registered_with_its_subscriptions(world: GrpcWorld) -> None:
+def test_a_consumer_is_registered_with_its_subscriptions(harness: GrpcHarness) -> None:
     """A consumer is registered on every broker by its client id, without creating its group or a retry topic."""
-    world.consumer("c", push=True)
-    registered = world.broker.clients.consumers["G"]
+    harness.consumer("c", push=True)
+    registered = harness.broker.clients.consumers["G"]
     assert registered.client_ids() == ["c"]
     assert (registered.consume_type, registered.message_model) == ("CONSUME_PASSIVELY", "CLUSTERING")
     assert list(registered.subscriptions) == ["T"]
-    assert world.broker.groups.find("G") is None
-    assert world.broker.topics.find("%RETRY%G") is None
+    assert harness.broker.groups.find("G") is None
+    assert harness.broker.topics.find("%RETRY%G") is None
 
 
-def test_a_producer_is_registered_in_the_groups_named_like_its_topics(world: GrpcWorld) -> None:
+def test_a_producer_is_registered_in_the_groups_named_like_its_topics(harness: GrpcHarness) -> None:
     """A producer is registered in the groups named like its topics, each once."""
-    world.producer("p", "T", "U", "T")
-    assert sorted(world.broker.clients.producers) == ["T", "U"]
+    harness.producer("p", "T", "U", "T")
+    assert sorted(harness.broker.clients.producers) == ["T", "U"]
 
 
-def test_a_silent_client_without_a_stream_expires_after_130_s(world: GrpcWorld) -> None:
+def test_a_silent_client_without_a_stream_expires_after_130_s(harness: GrpcHarness) -> None:
     """A client without a stream expires 130 s after its last heartbeat. With an open stream it does not."""
-    quiet, open_one = world.client("quiet"), world.client("open")
+    quiet, open_one = harness.client("quiet"), harness.client("open")
     quiet.send_settings(subscribing()).call.cancel()
     stream = open_one.send_settings(subscribing())
-    world.advance(100_000)
+    harness.advance(100_000)
     quiet.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name="G")))
-    world.advance(129_999)
-    sessions = world.service.clients.sessions
+    harness.advance(129_999)
+    sessions = harness.service.clients.sessions
     assert sessions.find("quiet") is not None
-    world.advance(1)
+    harness.advance(1)
     assert sessions.find("quiet") is None
     assert sessions.find("open") is not None
     stream.call.cancel()
-    world.advance(130_001)
+    harness.advance(130_001)
     assert len(sessions) == 0
 
 
-def test_with_the_defect_the_settings_of_a_consumer_expire_despite_its_open_stream(world: GrpcWorld) -> None:
+def test_with_the_defect_the_settings_of_a_consumer_expire_despite_its_open_stream(harness: GrpcHarness) -> None:
     """Heartbeats prevent the expiry, a producer's settings never expire, and the stream accepts new settings."""
-    world.engine.defects.enable("settings_expire_with_open_stream")
-    world.engine.defects.enable("receive_needs_settings")
-    world.topic()
-    world.producer("producer")
-    consumer = world.client("consumer")
+    harness.engine.defects.enable("settings_expire_with_open_stream")
+    harness.engine.defects.enable("receive_needs_settings")
+    harness.topic()
+    harness.producer("producer")
+    consumer = harness.client("consumer")
     stream = consumer.send_settings(subscribing())
     for _ in range(3):
-        world.advance(100_000)
+        harness.advance(100_000)
         assert consumer.ask("Heartbeat", sv.HeartbeatRequest(group=pb.Resource(name="G"))).status.code == pb.OK
-    world.advance(130_000)
-    sessions = world.service.clients.sessions
+    harness.advance(130_000)
+    sessions = harness.service.clients.sessions
     assert [sessions.find(name) is not None for name in ("producer", "consumer")] == [True, False]
     status = consumer.receive(a_receive()).status
     assert (status.code, status.message) == (50001, no_settings())
     stream.send(sv.TelemetryCommand(settings=subscribing()))
     assert not consumer.receive(a_receive()).responses
-    world.engine.defects.release("settings_expire_with_open_stream")
-    world.advance(200_000)
+    harness.engine.defects.release("settings_expire_with_open_stream")
+    harness.advance(200_000)
     assert sessions.find("consumer") is not None
 
 
-def test_receives_do_not_keep_a_session_alive(world: GrpcWorld) -> None:
+def test_receives_do_not_keep_a_session_alive(harness: GrpcHarness) -> None:
     """Receives do not keep a session alive: a client without a stream expires like a silent one."""
-    world.topic()
-    client = world.client()
+    harness.topic()
+    client = harness.client()
     client.send_settings(subscribing()).call.cancel()
     for _ in range(13):
         client.receive(a_receive())
-        world.advance(10_000)
-    assert len(world.service.clients.sessions) == 0
+        harness.advance(10_000)
+    assert len(harness.service.clients.sessions) == 0
 
 
-def test_a_closed_service_leaves_no_timer_and_no_session(world: GrpcWorld) -> None:
-    world.client().send_settings(subscribing()).call.cancel()
-    world.service.close()
-    assert [timer.kind for timer in world.engine.scheduler.scheduled() if timer.kind == "grpc session"] == []
-    assert len(world.service.clients.sessions) == 0
+def test_a_closed_service_leaves_no_timer_and_no_session(harness: GrpcHarness) -> None:
+    harness.client().send_settings(subscribing()).call.cancel()
+    harness.service.close()
+    assert [timer.kind for timer in harness.engine.scheduler.scheduled() if timer.kind == "grpc session"] == []
+    assert len(harness.service.clients.sessions) == 0
 
 
-def test_a_poll_continues_after_its_clients_stream_closed(world: GrpcWorld) -> None:
+def test_a_poll_continues_after_its_clients_stream_closed(harness: GrpcHarness) -> None:
     """A poll continues after its client's stream closed, because the two may use different connections."""
-    world.topic()
-    client = world.client()
+    harness.topic()
+    client = harness.client()
     stream = client.send_settings(subscribing())
     received = client.receive(a_receive())
     stream.call.cancel()
-    world.advance(5_000)
+    harness.advance(5_000)
     assert received.status.code == 40401

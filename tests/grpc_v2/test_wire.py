@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 import pytest
-from grpc_world import a_message, a_receive, a_send, an_ack, subscribing
+from grpc_harness import a_message, a_receive, a_send, an_ack, subscribing
 from rocketmq.v5.client import ClientConfiguration
 from rocketmq.v5.client.client_configuration import Credentials
 from rocketmq.v5.consumer import SimpleConsumer

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable
 
 import pytest
-from remoting_world import Peer, Port, create, send
+from remoting_harness import Peer, Port, create, send
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.grpc_v2.proto import definition_pb2 as pb

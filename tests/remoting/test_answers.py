@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from remoting_world import NOW, Peer, Port, create, send
+from remoting_harness import NOW, Peer, Port, create, send
 from rocketmq_testkit.conformance.clients.remoting_consumption import pop_request, pull_request
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine

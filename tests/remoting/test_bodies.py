@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from remoting_world import Peer, Port, RecordingNode
+from remoting_harness import Peer, Port, RecordingNode
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Operation, Result

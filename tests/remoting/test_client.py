@@ -6,8 +6,8 @@ from struct import pack
 from time import time
 
 import pytest
+from remoting_harness import Port
 from remoting_port import SocketPort
-from remoting_world import Port
 from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
 from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request
 from rocketmq_testkit.conformance.clients.remoting_topics import topic_request

@@ -7,7 +7,7 @@ errors stay unnoticed. The emulator rejects such a change as a whole and names t
 import json
 
 import pytest
-from remoting_world import NOW, Peer, Port
+from remoting_harness import NOW, Peer, Port
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from remoting_world import Peer, Port, RecordingNode, create, send
+from remoting_harness import Peer, Port, RecordingNode, create, send
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState, NotifyConsumerIdsChanged, PushReplyMessage
 from rocketmq_testkit.emulator.kernel.errors import EngineError

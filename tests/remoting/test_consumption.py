@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from remoting_world import NOW, Peer, Port, create, send
+from remoting_harness import NOW, Peer, Port, create, send
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from rocketmq_testkit.remoting.wire.command import RemotingCommand

@@ -5,7 +5,7 @@ import sys
 import pytest
 from everything import check, read_everything
 from extremes import exchange, odd_bodies, odd_exts, usual_body, usual_ext
-from remoting_world import Peer, Port, create, send
+from remoting_harness import Peer, Port, create, send
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.remoting.processors import PROCESSORS

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from garbage import ROUNDS, cyclic_garbage
-from remoting_world import Peer, Port, create, send
+from remoting_harness import Peer, Port, create, send
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.request.request_code import RequestCode

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from remoting_world import Port
+from remoting_harness import Port
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.journal_entry import JournalEntry

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
-from remoting_world import Peer, Port, create, send
+from remoting_harness import Peer, Port, create, send
 from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
 from rocketmq_testkit.conformance.clients.remoting_request import RemotingRequest, request
 from rocketmq_testkit.emulator.config import BrokerConfig

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from remoting_world import Peer, Port, RecordingNode, recorded_requests
+from remoting_harness import Peer, Port, RecordingNode, recorded_requests
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import Heartbeat, MessageQueue, SubscriptionData
 from rocketmq_testkit.emulator.operations.consume import PopMessage, PullMessage

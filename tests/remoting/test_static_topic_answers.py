@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from remoting_world import NOW, Peer, Port, send
+from remoting_harness import NOW, Peer, Port, send
 from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
 from rocketmq_testkit.conformance.clients.remoting_request import request
 from rocketmq_testkit.conformance.clients.remoting_topics import topic_fields

@@ -4,7 +4,7 @@ import json
 import struct
 
 import pytest
-from remoting_world import NOW, Peer, Port, create, send
+from remoting_harness import NOW, Peer, Port, create, send
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.remoting.client import batch_body, properties_text
 from rocketmq_testkit.remoting.processors.send import SendMessageRequestHeaderV2

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from extremes import exchange, usual_body, usual_ext
-from remoting_world import Port
+from remoting_harness import Port
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot, write_snapshot
 from rocketmq_testkit.fixtures.control.schema.json_form import entry, jsonable

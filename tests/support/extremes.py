@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, get_args, get_origin
 
-from remoting_world import Peer
+from remoting_harness import Peer
 from rocketmq_testkit.remoting.bodies.bean import Bean
 from rocketmq_testkit.remoting.request.request_table import Processor
 from rocketmq_testkit.remoting.wire import frame

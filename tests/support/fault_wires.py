@@ -3,9 +3,9 @@
 from abc import ABC, abstractmethod
 
 from fault_rules import Rules
-from grpc_world import GrpcWorld, a_message, a_receive, a_send
+from grpc_harness import GrpcHarness, a_message, a_receive, a_send
 from http2_client import GREETING, call
-from remoting_world import NOW
+from remoting_harness import NOW
 from rocketmq_testkit.conformance.clients.remoting_consumption import pull_request
 from rocketmq_testkit.conformance.clients.remoting_request import RemotingRequest
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
@@ -148,9 +148,9 @@ class GrpcWire(Wire):
     name = "grpc"
 
     def __init__(self, limits: Limits | None = None) -> None:
-        self.world = GrpcWorld()
-        super().__init__(self.world.engine)
-        self.factory = GrpcServerFactory(self.world.service, clock=Clock(), log=lambda line: None, limits=limits)
+        self.harness = GrpcHarness()
+        super().__init__(self.harness.engine)
+        self.factory = GrpcServerFactory(self.harness.service, clock=Clock(), log=lambda line: None, limits=limits)
         self.server = self.factory.buildProtocol(None)
         self.server.makeConnection(self.transport)
         # Without a table of headers, a response has the same bytes whether a fault holds it back or not.

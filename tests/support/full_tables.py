@@ -1,6 +1,6 @@
 """An engine without an empty table, for tests of forks, which copy every table."""
 
-from engine_world import START_MS, World
+from engine_harness import START_MS, EngineHarness
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat, SubscriptionData
@@ -26,8 +26,8 @@ from rocketmq_testkit.emulator.operations.users import CreateUser, PolicyEntryIn
 _PROVIDER = "org.apache.rocketmq.auth.{0}.provider.Local{1}MetadataProvider"
 
 
-def full_tables(*, slaves: int = 0, **keys: object) -> World:
-    """Return a world with topics, groups, users, mappings, filters and settings, and with messages of each kind.
+def full_tables(*, slaves: int = 0, **keys: object) -> EngineHarness:
+    """Return a harness with topics, groups, users, mappings, filters and settings, and with messages of each kind.
 
     `keys` are keys of the brokers, by attribute name.
     """
@@ -43,7 +43,7 @@ def full_tables(*, slaves: int = 0, **keys: object) -> World:
     for number, each in enumerate(copies, 1):
         each.broker_id, each.broker_role = number, "SLAVE"
     engine = Engine(brokers=[masters, *copies], seed=3, now_ms=START_MS)
-    world = World(engine, engine.brokers[0])
+    harness = EngineHarness(engine, engine.brokers[0])
     part = QueuePart(0, 0, "broker-a", 5)
     for operation in (
         CreateTopic(TopicConfig("A", 2, 2), {"+message.type": "NORMAL"}),
@@ -59,24 +59,26 @@ def full_tables(*, slaves: int = 0, **keys: object) -> World:
         PutAcl(None, "User:alice", [PolicyInfo("Custom", [PolicyEntryInfo("Topic:A", ["Pub"], [], "Allow")])]),
         Heartbeat("c", [], [ConsumerData("G", subscriptions=[SubscriptionData("A", "a > 1", "SQL92", sub_version=3)])]),
     ):
-        engine.execute(world.broker, operation)
+        engine.execute(harness.broker, operation)
     engine.execute(engine.name_server, PutKvConfig("n", "k", "vä"))
     for number in range(6):
-        world.send("A", b"%d" % number, queue=number % 2, KEYS=f"k{number}", TAGS="red")
-        world.send("C", b"%d" % number, KEYS="same")
-    world.send("B", b"whole")
-    world.send("A", b"soon", DELAY="1")
-    world.send("A", b"delayed", DELAY="3")
-    world.send("A", b"timed", TIMER_DELIVER_MS=str(START_MS + 20_000))
-    world.send("A", b"half", TRAN_MSG="true", PGROUP="P")
-    world.advance(1_234)
-    ended = world.send("A", b"ended", TRAN_MSG="true", PGROUP="P")
-    engine.execute(world.broker, EndTransaction("P", ended.queue_offset, ended.physical_offset, 8, False, ended.msg_id))
-    world.heartbeat("reader", group="H", topics={"A": "*"})
-    world.popped("A", queue=0, count=1, invisible_ms=30_000, group="H")
-    world.popped("A", queue=1, count=2, invisible_ms=30_000, order=True, group="H")
-    world.pull("A", 0, queue=1, group="pulling")
-    engine.execute(world.broker, UpdateConsumerOffset("pulling", "A", 1, 1))
-    engine.execute(world.broker, ResetOffset("pulling", "A", 0, 0, offset=2))
+        harness.send("A", b"%d" % number, queue=number % 2, KEYS=f"k{number}", TAGS="red")
+        harness.send("C", b"%d" % number, KEYS="same")
+    harness.send("B", b"whole")
+    harness.send("A", b"soon", DELAY="1")
+    harness.send("A", b"delayed", DELAY="3")
+    harness.send("A", b"timed", TIMER_DELIVER_MS=str(START_MS + 20_000))
+    harness.send("A", b"half", TRAN_MSG="true", PGROUP="P")
+    harness.advance(1_234)
+    ended = harness.send("A", b"ended", TRAN_MSG="true", PGROUP="P")
+    engine.execute(
+        harness.broker, EndTransaction("P", ended.queue_offset, ended.physical_offset, 8, False, ended.msg_id)
+    )
+    harness.heartbeat("reader", group="H", topics={"A": "*"})
+    harness.popped("A", queue=0, count=1, invisible_ms=30_000, group="H")
+    harness.popped("A", queue=1, count=2, invisible_ms=30_000, order=True, group="H")
+    harness.pull("A", 0, queue=1, group="pulling")
+    engine.execute(harness.broker, UpdateConsumerOffset("pulling", "A", 1, 1))
+    engine.execute(harness.broker, ResetOffset("pulling", "A", 0, 0, offset=2))
     engine.defects.enable("route_cache")
-    return world
+    return harness

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from grpc_world import (
+from grpc_harness import (
     Client,
-    GrpcWorld,
+    GrpcHarness,
     MemoryCall,
     Received,
     Stream,
@@ -38,9 +38,9 @@ class GrpcProtocolClient(ProtocolClient):
     proxied = True
 
     def __init__(self, setup: Setup) -> None:
-        self.world = GrpcWorld(*setup.brokers, emulation=setup.emulation, seed=setup.seed, proxy=setup.proxy)
-        self.world.config.end_polls_on_cancel = True
-        super().__init__(self.world.engine)
+        self.harness = GrpcHarness(*setup.brokers, emulation=setup.emulation, seed=setup.seed, proxy=setup.proxy)
+        self.harness.config.end_polls_on_cancel = True
+        super().__init__(self.harness.engine)
         self._clients: dict[tuple[str, str, str], Client] = {}
         self._streams: dict[str, Stream] = {}
         self._seen: dict[str, int] = {}
@@ -49,7 +49,7 @@ class GrpcProtocolClient(ProtocolClient):
 
     def _consumer(self, client: str, group: str, topic: str) -> Client:
         if (client, group, topic) not in self._clients:
-            made = self._clients[client, group, topic] = self.world.client(f"{client}-{group}-{topic}")
+            made = self._clients[client, group, topic] = self.harness.client(f"{client}-{group}-{topic}")
             made.send_settings(subscribing(group, topic))
         return self._clients[client, group, topic]
 
@@ -99,13 +99,13 @@ class GrpcProtocolClient(ProtocolClient):
         system |= {name: value for name, value in known.items() if value}
         times = {"deliver_ms": message.deliver_ms, "recovery_s": message.immune_s}
         made = a_message(message.topic, message.body, user=message.own_properties, **times, **system)
-        return GrpcSending(self.world.client("producer").start("SendMessage", a_send(made)), message.id)
+        return GrpcSending(self.harness.client("producer").start("SendMessage", a_send(made)), message.id)
 
     def publish(self, *bodies: bytes, topic: str = "T", **more: Any) -> list[Sent]:
         return [self.put(body, topic=topic, **more) for body in bodies]
 
     def route(self, topic: str = "T") -> dict[str, Route]:
-        response = self.world.client("producer").ask("QueryRoute", grpc_requests.route(topic, _ENDPOINTS))
+        response = self.harness.client("producer").ask("QueryRoute", grpc_requests.route(topic, _ENDPOINTS))
         assert response.status.code in (OK, pb.TOPIC_NOT_FOUND), response.status
         found: dict[str, list[Any]] = {}
         for queue in response.message_queues:
@@ -113,7 +113,9 @@ class GrpcProtocolClient(ProtocolClient):
         return {name: _route(queues) for name, queues in found.items()}
 
     def assigned_queues(self, client: str, *, group: str = "G", topic: str = "T") -> list[tuple[str, int]]:
-        response = self.world.client(client).ask("QueryAssignment", grpc_requests.assignment(topic, group, _ENDPOINTS))
+        response = self.harness.client(client).ask(
+            "QueryAssignment", grpc_requests.assignment(topic, group, _ENDPOINTS)
+        )
         assert response.status.code in (OK, pb.TOPIC_NOT_FOUND), response.status
         queues = [each.message_queue for each in response.assignments]
         return sorted((queue.broker.name, queue.id) for queue in queues)
@@ -122,7 +124,7 @@ class GrpcProtocolClient(ProtocolClient):
         messages = [
             a_message(topic, body, user=properties, message_id=f"ID{next(self._names)}") for body, properties in parts
         ]
-        response = self.world.client("producer").ask("SendMessage", a_send(*messages))
+        response = self.harness.client("producer").ask("SendMessage", a_send(*messages))
         if response.status.code != OK:
             return Sent(False, response.status.code, response.status.message)
         last = response.entries[-1]
@@ -131,30 +133,30 @@ class GrpcProtocolClient(ProtocolClient):
     def start_end(self, sent: Sent, how: int, *, topic: str = "T", checked: bool = False) -> "GrpcEnding":
         source = pb.SOURCE_SERVER_CHECK if checked else pb.SOURCE_CLIENT
         request = grpc_requests.end(topic, sent.id, _ENDS[how], source=source)
-        return GrpcEnding(self.world.client("producer").start("EndTransaction", request))
+        return GrpcEnding(self.harness.client("producer").start("EndTransaction", request))
 
     def recall(self, handle: str, topic: str = "T") -> Answer:
-        response = self.world.client("producer").ask("RecallMessage", grpc_requests.recall(topic, handle))
+        response = self.harness.client("producer").ask("RecallMessage", grpc_requests.recall(topic, handle))
         return Answer(
             response.status.code == OK, response.status.code, response.status.message, handle=response.message_id
         )
 
     def register_producer(self, client: str, topic: str = "T") -> None:
-        self._streams[client] = self.world.client(client).send_settings(grpc_requests.publishing(topic))
+        self._streams[client] = self.harness.client(client).send_settings(grpc_requests.publishing(topic))
         self._seen[client] = 0
 
     def unregister_producer(self, client: str, topic: str = "T") -> None:
-        self.world.client(client).ask("NotifyClientTermination", grpc_requests.termination())
+        self.harness.client(client).ask("NotifyClientTermination", grpc_requests.termination())
 
     def heartbeat(self, client: str, group: str = "G", topic: str = "T") -> None:
-        asking = self.world.client(client)
+        asking = self.harness.client(client)
         if client not in self.streams:
             self.streams[client] = asking.send_settings(subscribing(group, topic))
         assert asking.ask("Heartbeat", grpc_requests.heartbeat(group)).status.code == OK
 
     def unregister_consumer(self, client: str, group: str = "G") -> None:
         asked = grpc_requests.termination(group)
-        assert self.world.client(client).ask("NotifyClientTermination", asked).status.code == OK
+        assert self.harness.client(client).ask("NotifyClientTermination", asked).status.code == OK
 
     def transaction_checks(self, client: str) -> list[TransactionCheck]:
         commands = self._streams[client].commands
@@ -174,7 +176,7 @@ class GrpcProtocolClient(ProtocolClient):
 
     def settings(self, group: str = "G", topic: str = "T") -> pb.Settings:
         """Return the settings that a new consumer receives."""
-        (command,) = self.world.client(f"told-{group}").send_settings(subscribing(group, topic)).commands
+        (command,) = self.harness.client(f"told-{group}").send_settings(subscribing(group, topic)).commands
         return command.settings
 
 

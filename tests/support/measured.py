@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from engine_world import World
+from engine_harness import EngineHarness
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.filter.message_filter import build_subscription
 from rocketmq_testkit.emulator.metrics.engine_samples import engine_samples, proxy_labels
@@ -15,12 +15,14 @@ COMMON = {"cluster", "node_type", "node_id", "storage_type", "storage_medium", "
 Values = Mapping[str, int | Histogram]
 
 
-def join(world: World, client: str, topics: Mapping[str, str], *, group: str = "G", pops: bool = False) -> None:
+def join(
+    harness: EngineHarness, client: str, topics: Mapping[str, str], *, group: str = "G", pops: bool = False
+) -> None:
     """Register a consumer as SDKs do, with the codes of its tags."""
     subscriptions = [build_subscription(topic, expression, "TAG") for topic, expression in topics.items()]
     data = ConsumerData(group, consume_type=POP if pops else PASSIVELY, subscriptions=subscriptions)
-    channel = world.channels.setdefault(client, DirectChannel(client))
-    world.engine.submit(world.broker, Heartbeat(client, [], [data]), channel)
+    channel = harness.channels.setdefault(client, DirectChannel(client))
+    harness.engine.submit(harness.broker, Heartbeat(client, [], [data]), channel)
 
 
 def samples(engine: Engine) -> list[Sample]:

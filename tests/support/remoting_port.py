@@ -7,7 +7,7 @@ from threading import Thread
 from time import time
 from types import TracebackType
 
-from remoting_world import Port
+from remoting_harness import Port
 from rocketmq_testkit.remoting.server.server_channel import RemotingChannel
 from rocketmq_testkit.remoting.server.server_connection import ServerConnection
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from protocol_client import BrokerProtocolClient
 from protocol_values import Answer, NewMessage, PopRequest, Route, Sent, Taken, TransactionCheck, attempt_in_order
-from remoting_world import Peer, Port
+from remoting_harness import Peer, Port
 from rocketmq_testkit.conformance.clients.receipt_handles import built_handle, changed_handle, place_of
 from rocketmq_testkit.conformance.clients.remoting_consumption import (
     SUBSCRIPTION,

@@ -7,9 +7,9 @@ from struct import pack, unpack_from
 from typing import Any
 from zlib import crc32
 
+from harness_with_data import harness_with_data
 from rocketmq_testkit.emulator.snapshot.snapshot_file import MAGIC, VERSION
 from snapshot_files import saved
-from world_with_data import world_with_data
 
 WAYS = ("removed", "doubled", "moved", "replaced")
 """Changes of a value in a list or an object. A value outside of a list cannot be doubled and is replaced."""
@@ -18,7 +18,7 @@ VALUES: list[Any] = [
     "a\nb; c", "x" * 5000, [None], {"a": 1}, {"5": "x"}, [[1, 2], [3]],
 ]  # fmt: skip
 Frame = tuple[bytes, bytes]
-SNAPSHOT = saved(world_with_data().engine)
+SNAPSHOT = saved(harness_with_data().engine)
 
 
 def frames(data: bytes) -> list[Frame]:

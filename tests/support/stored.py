@@ -1,25 +1,25 @@
 """The records that a broker has stored, without consuming them, and topics with messages."""
 
-from engine_world import World
+from engine_harness import EngineHarness
 from rocketmq_testkit.emulator.message.stored_record import Record, decode
 
 
-def filled(world: World, count: int = 3, queues: int = 1, topic: str = "A") -> str:
+def filled(harness: EngineHarness, count: int = 3, queues: int = 1, topic: str = "A") -> str:
     """Create a topic and store messages `0`, `1`, ... in its queues by turns."""
-    world.topic(topic, queues)
+    harness.topic(topic, queues)
     for n in range(count):
-        world.send(topic, b"%d" % n, queue=n % queues)
+        harness.send(topic, b"%d" % n, queue=n % queues)
     return topic
 
 
-def committed(world: World, topic: str = "A", group: str = "G") -> int:
+def committed(harness: EngineHarness, topic: str = "A", group: str = "G") -> int:
     """Return the committed offset of a group in queue 0; -1 if there is none."""
-    return world.broker.offsets.query(group, topic, 0)
+    return harness.broker.offsets.query(group, topic, 0)
 
 
-def stored(world: World, topic: str, queue: int = 0) -> list[Record]:
+def stored(harness: EngineHarness, topic: str, queue: int = 0) -> list[Record]:
     """Return the records of one queue, oldest first."""
-    store = world.broker.store
+    store = harness.broker.store
     found = []
     for offset in range(store.min_offset(topic, queue), store.max_offset(topic, queue)):
         record = store.record(topic, queue, offset)
@@ -28,11 +28,11 @@ def stored(world: World, topic: str, queue: int = 0) -> list[Record]:
     return found
 
 
-def stored_bodies(world: World, topic: str, queue: int = 0) -> list[bytes]:
+def stored_bodies(harness: EngineHarness, topic: str, queue: int = 0) -> list[bytes]:
     """Return the bodies of one queue, oldest first."""
-    return [record.body for record in stored(world, topic, queue)]
+    return [record.body for record in stored(harness, topic, queue)]
 
 
-def scheduled(world: World, kind: str) -> list[int]:
+def scheduled(harness: EngineHarness, kind: str) -> list[int]:
     """Return the times at which timers of a kind fire, in ms from now."""
-    return [timer.due_ms - world.now_ms for timer in world.engine.scheduler.scheduled() if timer.kind == kind]
+    return [timer.due_ms - harness.now_ms for timer in harness.engine.scheduler.scheduled() if timer.kind == kind]

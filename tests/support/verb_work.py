@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 from control_examples import TOKEN, emulator_of_examples, state_of_examples
-from grpc_world import subscribing
+from grpc_harness import subscribing
 from operation_counts import executed_lines
 from pull_operation import pull_of
 from rocketmq_testkit.conformance.clients.grpc_client import GrpcClient

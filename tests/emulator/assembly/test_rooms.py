@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from engine_world import World
+from engine_harness import EngineHarness
 from rocketmq_testkit.emulator.assembly.durable import joined_durables
 from rocketmq_testkit.emulator.assembly.listeners import Listeners
 from rocketmq_testkit.emulator.assembly.room import Room, joined_timers
@@ -55,10 +55,10 @@ def test_second_room_with_timers_of_a_kind_is_rejected() -> None:
         joined_timers(first, second)
 
 
-def test_second_watcher_of_a_topic_is_rejected(world: World) -> None:
+def test_second_watcher_of_a_topic_is_rejected(harness: EngineHarness) -> None:
     """A second watcher of a topic is an error that names both; the first watcher stays."""
-    store = world.broker.store
+    store = harness.broker.store
     text = f"{TIMER_TOPIC}: watched by TimerService.arrived and Offsets.arrived; a topic has one watcher"
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         store.listen(Listeners(watchers={TIMER_TOPIC: Offsets().arrived}))
-    assert store.watchers[TIMER_TOPIC] == world.broker.timers.arrived
+    assert store.watchers[TIMER_TOPIC] == harness.broker.timers.arrived

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from engine_world import World, make_world, refused
+from engine_harness import EngineHarness, make_harness, refused
 from rocketmq_testkit.emulator.auth.access_control import (
     AccessDenied,
     AccessRequest,
@@ -69,21 +69,23 @@ def put_acl(subject: str, *entries: PolicyEntryInfo) -> PutAcl:
 
 
 def authentication_error(
-    world: World, username: str | None, *, password: str = "secret", content: bytes = b"text"
+    harness: EngineHarness, username: str | None, *, password: str = "secret", content: bytes = b"text"
 ) -> str | None:
     """Return the error of an authentication; None if it succeeds."""
     signer = User(username or "", password, UserType.NORMAL, UserStatus.ENABLE)
     try:
-        world.broker.access.authenticate(REQUEST, RequestSignature(username, signature(signer, content), content))
+        harness.broker.access.authenticate(REQUEST, RequestSignature(username, signature(signer, content), content))
     except AccessDenied as denial:
         return f"{denial.code:d}: {denial.remark}"
     return None
 
 
-def authorization_error(world: World, username: str | None, topic: str, action: Action = Action.PUB) -> str | None:
+def authorization_error(
+    harness: EngineHarness, username: str | None, topic: str, action: Action = Action.PUB
+) -> str | None:
     """Return the error of an authorization; None if it succeeds."""
     try:
-        world.broker.access.authorize(REQUEST, username, [RequiredRight(topic_resource(topic), (action,))])
+        harness.broker.access.authorize(REQUEST, username, [RequiredRight(topic_resource(topic), (action,))])
     except AccessDenied as denial:
         return denial.remark
     return None
@@ -110,139 +112,139 @@ def authorization_error(world: World, username: str | None, topic: str, action: 
     ],
 )
 def test_user_requests_without_a_metadata_provider_are_rejected(
-    world: World, operation: Operation, code: ResponseCode
+    harness: EngineHarness, operation: Operation, code: ResponseCode
 ) -> None:
     """Without a metadata provider every user request is rejected, after the checks of the request itself."""
-    assert refused(world.engine.submit(world.broker, operation)).code is code
+    assert refused(harness.engine.submit(harness.broker, operation)).code is code
 
 
 @pytest.mark.parametrize("event", ["restart", "crash", "stop"])
 def test_users_and_rights_survive_a_restart_a_crash_and_a_stop(event: str) -> None:
     """Users and rights survive a restart, a crash and a stop; a deleted initial user is created again."""
-    world = make_world(**WITH_ACCESS_CONTROL)
-    world.ask(Done, CreateUser("ann", UserInfo("secret", "Normal")))
-    world.ask(Done, put_acl("User:ann", ENTRY))
-    world.ask(Done, DeleteUser("root"))
-    before = world.ask(AclResult, GetAcl("User:ann"))
+    harness = make_harness(**WITH_ACCESS_CONTROL)
+    harness.ask(Done, CreateUser("ann", UserInfo("secret", "Normal")))
+    harness.ask(Done, put_acl("User:ann", ENTRY))
+    harness.ask(Done, DeleteUser("root"))
+    before = harness.ask(AclResult, GetAcl("User:ann"))
     if event == "restart":
-        world.engine.restart()
+        harness.engine.restart()
     elif event == "crash":
-        world.engine.crash(power_loss=True)
+        harness.engine.crash(power_loss=True)
     else:
-        world.broker.stop()
-        world.broker.start()
-    assert world.ask(UsersResult, ListUsers(None)) == UsersResult(
+        harness.broker.stop()
+        harness.broker.start()
+    assert harness.ask(UsersResult, ListUsers(None)) == UsersResult(
         {"ann": UserInfo("secret", "Normal", "enable"), "root": UserInfo("root-secret", "Super", "enable")}
     )
-    assert world.ask(AclResult, GetAcl("User:ann")) == before
+    assert harness.ask(AclResult, GetAcl("User:ann")) == before
     assert before.policies == [PolicyInfo("Custom", [ENTRY])]
 
 
 def test_with_only_a_user_provider_users_are_stored_but_no_rights() -> None:
     """With only a user provider users are stored but no rights; a deletion deletes the user but returns an error."""
-    world = make_world(authentication_metadata_provider=WITH_PROVIDERS["authentication_metadata_provider"])
-    world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
+    harness = make_harness(authentication_metadata_provider=WITH_PROVIDERS["authentication_metadata_provider"])
+    harness.ask(Done, CreateUser("ann", UserInfo("secret", None)))
     for operation in (put_acl("User:ann", ENTRY), DeleteAcl("User:ann"), GetAcl("User:ann"), ListAcls(None, None)):
-        assert refused(world.engine.submit(world.broker, operation)).code is ResponseCode.SYSTEM_ERROR
-    assert refused(world.engine.submit(world.broker, DeleteUser("ann"))).code is ResponseCode.SYSTEM_ERROR
-    assert world.ask(UserResult, GetUser("ann")).info is None
+        assert refused(harness.engine.submit(harness.broker, operation)).code is ResponseCode.SYSTEM_ERROR
+    assert refused(harness.engine.submit(harness.broker, DeleteUser("ann"))).code is ResponseCode.SYSTEM_ERROR
+    assert harness.ask(UserResult, GetUser("ann")).info is None
 
 
 def test_user_and_acl_lists_are_filtered_by_name_subject_and_resource() -> None:
-    world = make_world(**WITH_PROVIDERS)
+    harness = make_harness(**WITH_PROVIDERS)
     for name in ("bob", "ann"):
-        world.ask(Done, CreateUser(name, UserInfo("secret", None)))
-    world.ask(Done, put_acl("User:bob", ENTRY, PolicyEntryInfo("Group:g", ["Sub"], [], "Deny")))
-    assert list(world.ask(UsersResult, ListUsers("b")).users) == ["bob"]
-    assert list(world.ask(UsersResult, ListUsers("")).users) == ["ann", "bob"]
+        harness.ask(Done, CreateUser(name, UserInfo("secret", None)))
+    harness.ask(Done, put_acl("User:bob", ENTRY, PolicyEntryInfo("Group:g", ["Sub"], [], "Deny")))
+    assert list(harness.ask(UsersResult, ListUsers("b")).users) == ["bob"]
+    assert list(harness.ask(UsersResult, ListUsers("")).users) == ["ann", "bob"]
     group = [PolicyInfo("Custom", [PolicyEntryInfo("Group:g", ["Sub"], [], "Deny")])]
-    assert world.ask(AclsResult, ListAcls("User:", "g")) == AclsResult({"bob": group})
-    assert world.ask(AclsResult, ListAcls("User:a", None)) == AclsResult({})
-    assert world.ask(AclsResult, ListAcls("User:", "nothing")) == AclsResult({})
+    assert harness.ask(AclsResult, ListAcls("User:", "g")) == AclsResult({"bob": group})
+    assert harness.ask(AclsResult, ListAcls("User:a", None)) == AclsResult({})
+    assert harness.ask(AclsResult, ListAcls("User:", "nothing")) == AclsResult({})
 
 
 def test_a_right_keeps_the_type_of_its_policy() -> None:
     """Default and Custom are kept; an unknown type counts as Custom."""
-    world = make_world(**WITH_PROVIDERS)
-    world.ask(Done, CreateUser("bob", UserInfo("secret", None)))
+    harness = make_harness(**WITH_PROVIDERS)
+    harness.ask(Done, CreateUser("bob", UserInfo("secret", None)))
     entry = PolicyEntryInfo("Group:g", ["Sub"], [], "Deny")
-    world.ask(Done, PutAcl(None, "User:bob", [PolicyInfo("Default", [entry])]))
-    world.ask(Done, PutAcl(None, "User:bob", [PolicyInfo("unknown", [entry])]))
-    found = world.ask(AclsResult, ListAcls("User:bob", None)).acls["bob"]
+    harness.ask(Done, PutAcl(None, "User:bob", [PolicyInfo("Default", [entry])]))
+    harness.ask(Done, PutAcl(None, "User:bob", [PolicyInfo("unknown", [entry])]))
+    found = harness.ask(AclsResult, ListAcls("User:bob", None)).acls["bob"]
     assert [policy.policy_type for policy in found] == ["Default", "Custom"]
 
 
 def test_authentication_needs_an_enabled_user_and_a_valid_signature() -> None:
     """Authentication needs a known, enabled user, the right password, and a signature over the sent content."""
-    world = make_world(**WITH_ACCESS_CONTROL)
-    world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
-    assert authentication_error(world, "ann") is None
-    assert authentication_error(world, "root", password="root-secret") is None
-    assert authentication_error(world, "ann", password="other") == "16: check signature failed."
-    assert authentication_error(world, "bob") == "16: User:bob is not found."
-    world.ask(Done, CreateUser("half", UserInfo("\ud83d", None)))
-    assert authentication_error(world, "half", password="?") is None
-    assert authentication_error(world, "") == authentication_error(world, None) == "16: username cannot be null."
-    world.ask(Done, UpdateUser("ann", UserInfo(None, None, "disable")))
-    assert authentication_error(world, "ann") == "16: User:ann is disabled."
+    harness = make_harness(**WITH_ACCESS_CONTROL)
+    harness.ask(Done, CreateUser("ann", UserInfo("secret", None)))
+    assert authentication_error(harness, "ann") is None
+    assert authentication_error(harness, "root", password="root-secret") is None
+    assert authentication_error(harness, "ann", password="other") == "16: check signature failed."
+    assert authentication_error(harness, "bob") == "16: User:bob is not found."
+    harness.ask(Done, CreateUser("half", UserInfo("\ud83d", None)))
+    assert authentication_error(harness, "half", password="?") is None
+    assert authentication_error(harness, "") == authentication_error(harness, None) == "16: username cannot be null."
+    harness.ask(Done, UpdateUser("ann", UserInfo(None, None, "disable")))
+    assert authentication_error(harness, "ann") == "16: User:ann is disabled."
 
 
 def test_without_a_metadata_provider_no_user_is_known() -> None:
     """Without a provider no user is known, neither for authentication nor for authorization."""
-    world = make_world(authentication_enabled=True, authorization_enabled=True)
+    harness = make_harness(authentication_enabled=True, authorization_enabled=True)
     reason = "The authenticationMetadataProvider is not configured"
-    assert authentication_error(world, "ann") == f"16: {reason}"
-    assert authorization_error(world, "ann", "orders") == reason
+    assert authentication_error(harness, "ann") == f"16: {reason}"
+    assert authorization_error(harness, "ann", "orders") == reason
     provider = WITH_PROVIDERS["authentication_metadata_provider"]
-    world = make_world(authorization_enabled=True, authentication_metadata_provider=provider)
-    world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
-    assert authorization_error(world, "ann", "orders") == "The authorizationMetadataProvider is not configured"
-    assert authorization_error(world, "bob", "orders") == "User:bob not found."
+    harness = make_harness(authorization_enabled=True, authentication_metadata_provider=provider)
+    harness.ask(Done, CreateUser("ann", UserInfo("secret", None)))
+    assert authorization_error(harness, "ann", "orders") == "The authorizationMetadataProvider is not configured"
+    assert authorization_error(harness, "bob", "orders") == "User:bob not found."
     assert (
-        authorization_error(world, None, "orders")
+        authorization_error(harness, None, "orders")
         == "Authorization failed. Please verify your access rights and try again."
     )
 
 
 def test_authorization_follows_acl_entries_and_allows_super_users_everything() -> None:
     """A user may do each action that an entry allows. A super user may do every action."""
-    world = make_world(**WITH_ACCESS_CONTROL)
-    world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
+    harness = make_harness(**WITH_ACCESS_CONTROL)
+    harness.ask(Done, CreateUser("ann", UserInfo("secret", None)))
     denial = "User:ann has no permission to access Topic:{} from 127.0.0.1, {}."
-    assert authorization_error(world, "ann", "orders") == denial.format("orders", "no matched policies")
-    world.ask(Done, put_acl("User:ann", PolicyEntryInfo("Topic:order*", ["Pub"], [], "Allow")))
-    assert authorization_error(world, "ann", "orders") is None
-    assert authorization_error(world, "ann", "orders", Action.SUB) == denial.format("orders", "no matched policies")
-    world.ask(Done, put_acl("User:ann", PolicyEntryInfo("Topic:orders", ["All"], ["127.0.0.0/8"], "Deny")))
-    assert authorization_error(world, "ann", "orders") == denial.format("orders", "the decision is deny")
-    assert authorization_error(world, "ann", "order") is None
-    assert authorization_error(world, "root", "orders") is None
+    assert authorization_error(harness, "ann", "orders") == denial.format("orders", "no matched policies")
+    harness.ask(Done, put_acl("User:ann", PolicyEntryInfo("Topic:order*", ["Pub"], [], "Allow")))
+    assert authorization_error(harness, "ann", "orders") is None
+    assert authorization_error(harness, "ann", "orders", Action.SUB) == denial.format("orders", "no matched policies")
+    harness.ask(Done, put_acl("User:ann", PolicyEntryInfo("Topic:orders", ["All"], ["127.0.0.0/8"], "Deny")))
+    assert authorization_error(harness, "ann", "orders") == denial.format("orders", "the decision is deny")
+    assert authorization_error(harness, "ann", "order") is None
+    assert authorization_error(harness, "root", "orders") is None
 
 
 def test_the_stateful_strategy_caches_a_decision_for_60_s() -> None:
     """The stateful strategy caches a decision by connection and user for 60 s of engine time; a start clears it."""
     strategy = f"{PACKAGE}.authentication.strategy.StatefulAuthenticationStrategy"
-    world = make_world(**WITH_ACCESS_CONTROL, authentication_strategy=strategy)
-    assert authentication_error(world, "ann") == "16: User:ann is not found."
-    world.ask(Done, CreateUser("ann", UserInfo("secret", None)))
-    assert authentication_error(world, "ann") == "16: User:ann is not found."
-    world.advance(59_999)
-    assert authentication_error(world, "ann") == "16: User:ann is not found."
-    world.advance(1)
-    assert authentication_error(world, "ann") is None
-    assert authentication_error(world, "ann", password="other") is None
-    world.engine.restart()
-    assert authentication_error(world, "ann", password="other") == "16: check signature failed."
+    harness = make_harness(**WITH_ACCESS_CONTROL, authentication_strategy=strategy)
+    assert authentication_error(harness, "ann") == "16: User:ann is not found."
+    harness.ask(Done, CreateUser("ann", UserInfo("secret", None)))
+    assert authentication_error(harness, "ann") == "16: User:ann is not found."
+    harness.advance(59_999)
+    assert authentication_error(harness, "ann") == "16: User:ann is not found."
+    harness.advance(1)
+    assert authentication_error(harness, "ann") is None
+    assert authentication_error(harness, "ann", password="other") is None
+    harness.engine.restart()
+    assert authentication_error(harness, "ann", password="other") == "16: check signature failed."
 
 
 def test_a_cached_decision_stays_when_another_one_is_cached() -> None:
     strategy = f"{PACKAGE}.authentication.strategy.StatefulAuthenticationStrategy"
-    world = make_world(**WITH_ACCESS_CONTROL, authentication_strategy=strategy)
+    harness = make_harness(**WITH_ACCESS_CONTROL, authentication_strategy=strategy)
     for name in ("ann", "bob"):
-        assert authentication_error(world, name) == f"16: User:{name} is not found."
+        assert authentication_error(harness, name) == f"16: User:{name} is not found."
     for name in ("ann", "bob"):
-        world.ask(Done, CreateUser(name, UserInfo("secret", None)))
-    assert [authentication_error(world, name) for name in ("ann", "bob")] == [
+        harness.ask(Done, CreateUser(name, UserInfo("secret", None)))
+    assert [authentication_error(harness, name) for name in ("ann", "bob")] == [
         "16: User:ann is not found.",
         "16: User:bob is not found.",
     ]
@@ -266,15 +268,15 @@ def test_a_cached_decision_stays_when_another_one_is_cached() -> None:
 def test_a_broker_with_an_invalid_initial_user_does_not_start(keys: dict[str, str], error: str) -> None:
     """A broker with an invalid initial user does not start, and the error names a valid form."""
     with pytest.raises(ConfigError) as raised:
-        make_world(**{**WITH_PROVIDERS, **keys})
+        make_harness(**{**WITH_PROVIDERS, **keys})
     assert error in str(raised.value)
 
 
 def test_the_proxys_own_user_is_created_beside_the_initial_user() -> None:
     """The proxy's own user, which signs its requests to the broker, is created beside the initial user."""
     inner = '{"accessKey": "proxy", "secretKey": "proxy-secret"}'
-    world = make_world(**WITH_ACCESS_CONTROL, inner_client_authentication_credentials=inner)
-    assert list(world.ask(UsersResult, ListUsers(None)).users) == ["proxy", "root"]
+    harness = make_harness(**WITH_ACCESS_CONTROL, inner_client_authentication_credentials=inner)
+    assert list(harness.ask(UsersResult, ListUsers(None)).users) == ["proxy", "root"]
 
 
 @pytest.mark.parametrize("key", ["*", "Topic:orders", "Topic:*", "Group:shop*", "Cluster:c", "Namespace:", "Unknown:x"])
@@ -382,21 +384,21 @@ def test_removing_a_right_from_a_missing_policy_changes_nothing() -> None:
 @pytest.mark.parametrize("subject", [None, "", "alice", "Group:alice"])
 def test_rights_of_a_subject_that_is_not_a_user_are_rejected_first(subject: str | None) -> None:
     """Rights of a subject that is no user are rejected first, with the text of upstream's failed lookup."""
-    world = make_world(**WITH_PROVIDERS)
-    call = world.engine.submit(world.broker, PutAcl(None, subject, []))
-    known = world.engine.submit(world.broker, PutAcl(None, "User:alice", []))
+    harness = make_harness(**WITH_PROVIDERS)
+    call = harness.engine.submit(harness.broker, PutAcl(None, subject, []))
+    known = harness.engine.submit(harness.broker, PutAcl(None, "User:alice", []))
     assert refused(call).remark != refused(known).remark
     assert "policies is empty" in (refused(known).remark or "")
 
 
 def test_only_super_users_can_change_a_super_user() -> None:
     """With authentication enabled, only a request that a super user signed can change a super user."""
-    world = make_world(**WITH_ACCESS_CONTROL)
+    harness = make_harness(**WITH_ACCESS_CONTROL)
     for name, kind in (("other", "Super"), ("ann", "Normal")):
-        world.ask(Done, CreateUser(name, UserInfo(f"{name}-secret", kind), "root"))
+        harness.ask(Done, CreateUser(name, UserInfo(f"{name}-secret", kind), "root"))
     for signer, allowed in (("ann", False), ("nobody", False), ("root", True), ("", True)):
         for operation in (UpdateUser("other", UserInfo("new-secret", None), signer), DeleteUser("other", signer)):
             if allowed and isinstance(operation, DeleteUser) and signer == "root":
                 continue
-            call = world.engine.submit(world.broker, operation)
+            call = harness.engine.submit(harness.broker, operation)
             assert isinstance(call.outcome, EngineError) is not allowed, (signer, operation)

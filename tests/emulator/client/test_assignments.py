@@ -1,6 +1,6 @@
 """Assignment of queues to the clients of a group, for any number of queues and clients."""
 
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.operations.clients import MessageQueue, UnregisterClient
@@ -11,25 +11,25 @@ NAMES = st.lists(st.text("abz09@#-", min_size=1, max_size=4), min_size=1, max_si
 """Client ids in the order in which clients join; brokers sort them as Java sorts strings."""
 
 
-def joined(queues: int, clients: list[str]) -> World:
-    """Return a world with a topic of `queues` queues, and a group that `clients` have joined in this order."""
-    world = make_world()
-    world.topic("T", queues)
+def joined(queues: int, clients: list[str]) -> EngineHarness:
+    """Return a harness with a topic of `queues` queues, and a group that `clients` have joined in this order."""
+    harness = make_harness()
+    harness.topic("T", queues)
     for client in clients:
-        world.heartbeat(client, topics={"T": "*"})
-    return world
+        harness.heartbeat(client, topics={"T": "*"})
+    return harness
 
 
-def assigned(world: World, asker: str, strategy: str) -> list[MessageQueue]:
-    result = world.ask(AssignmentResult, QueryAssignment("T", "G", asker, strategy, message_model="CLUSTERING"))
+def assigned(harness: EngineHarness, asker: str, strategy: str) -> list[MessageQueue]:
+    result = harness.ask(AssignmentResult, QueryAssignment("T", "G", asker, strategy, message_model="CLUSTERING"))
     assert result.assignments is not None
     assert {one.mode for one in result.assignments} <= {"PULL"}
     return [one.queue for one in result.assignments]
 
 
-def shares(world: World, clients: list[str], strategy: str) -> dict[str, list[int]]:
+def shares(harness: EngineHarness, clients: list[str], strategy: str) -> dict[str, list[int]]:
     """Return the queues of each client, in the order of the response."""
-    return {client: [queue.queue_id for queue in assigned(world, client, strategy)] for client in clients}
+    return {client: [queue.queue_id for queue in assigned(harness, client, strategy)] for client in clients}
 
 
 @settings(max_examples=120, deadline=None, derandomize=True)
@@ -47,12 +47,12 @@ def test_each_queue_is_assigned_to_exactly_one_client(queues: int, clients: list
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(queues=st.integers(1, 17), clients=NAMES)
 def test_avg_shares_are_consecutive_and_avg_by_circle_shares_every_nth_queue(queues: int, clients: list[str]) -> None:
-    world = joined(queues, clients)
+    harness = joined(queues, clients)
 
-    blocks = shares(world, clients, "AVG")
+    blocks = shares(harness, clients, "AVG")
     in_order = [queue for client in sorted(clients) for queue in blocks[client]]
     assert in_order == list(range(queues))
-    circle = shares(world, clients, "AVG_BY_CIRCLE")
+    circle = shares(harness, clients, "AVG_BY_CIRCLE")
     for turn, client in enumerate(sorted(clients)):
         assert circle[client] == list(range(turn, queues, len(clients)))
 
@@ -80,10 +80,10 @@ def test_queues_of_a_client_that_left_are_assigned_to_the_others(
     """After a client leaves, the others have the queues they would have without it; an unknown client has none."""
     gone = data.draw(st.sampled_from(clients))
     staying = [client for client in clients if client != gone]
-    world = joined(queues, [*clients, "stays"])
-    world.engine.submit(world.broker, UnregisterClient(gone, None, "G"), world.channels[gone])
+    harness = joined(queues, [*clients, "stays"])
+    harness.engine.submit(harness.broker, UnregisterClient(gone, None, "G"), harness.channels[gone])
 
-    owned = shares(world, [*staying, "stays"], strategy)
+    owned = shares(harness, [*staying, "stays"], strategy)
 
     assert owned == shares(joined(queues, [*staying, "stays"]), [*staying, "stays"], strategy)
-    assert assigned(world, gone, strategy) == []
+    assert assigned(harness, gone, strategy) == []

@@ -1,7 +1,7 @@
 """Requests that the broker forwards to online consumers, their responses, and timeouts in virtual time."""
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import (
     RequestConsumerStatus,
@@ -27,18 +27,18 @@ CURRENT = 491
 
 
 @pytest.fixture
-def world() -> World:
-    return make_world()
+def harness() -> EngineHarness:
+    return make_harness()
 
 
-def submit(world: World, operation: Operation, channel: DirectChannel | None = None) -> DirectCall:
-    return world.engine.submit(world.broker, operation, channel or DirectChannel())
+def submit(harness: EngineHarness, operation: Operation, channel: DirectChannel | None = None) -> DirectCall:
+    return harness.engine.submit(harness.broker, operation, channel or DirectChannel())
 
 
-def consumer(world: World, client: str, version: int = CURRENT) -> DirectChannel:
+def consumer(harness: EngineHarness, client: str, version: int = CURRENT) -> DirectChannel:
     """Register an online consumer of group G; return its channel."""
     channel = DirectChannel(f"{client}'s")
-    submit(world, Heartbeat(client, [], [ConsumerData("G")], version=version), channel)
+    submit(harness, Heartbeat(client, [], [ConsumerData("G")], version=version), channel)
     return channel
 
 
@@ -53,58 +53,58 @@ def refusal(call: DirectCall) -> EngineError:
     return call.outcome
 
 
-def test_a_forwarded_request_returns_the_response_of_the_consumer(world: World) -> None:
+def test_a_forwarded_request_returns_the_response_of_the_consumer(harness: EngineHarness) -> None:
     """A request's fields are forwarded unchanged; code, remark, fields and body of the response are returned."""
-    channel = consumer(world, "c")
+    channel = consumer(harness, "c")
     ext = {"consumerGroup": "G", "clientId": "c", "jstackEnable": "true"}
-    call = submit(world, GetConsumerRunningInfo("G", "c", ext))
+    call = submit(harness, GetConsumerRunningInfo("G", "c", ext))
     asked = forwarded(channel)
     assert isinstance(asked, RequestRunningInfo)
     assert (asked.ext_fields, call.outcome) == (ext, None)
-    submit(world, ClientResponded(asked.ticket, 0, "remark", {"a": "b"}, body=b"body"), channel)
+    submit(harness, ClientResponded(asked.ticket, 0, "remark", {"a": "b"}, body=b"body"), channel)
     assert call.outcome == ClientResponse(0, "remark", {"a": "b"}, b"body")
 
 
-def test_a_forwarded_request_times_out_after_ten_seconds(world: World) -> None:
+def test_a_forwarded_request_times_out_after_ten_seconds(harness: EngineHarness) -> None:
     """Without a response in ten seconds the request times out; a later response is ignored."""
-    channel = consumer(world, "c")
-    call = submit(world, GetConsumerRunningInfo("G", "c", {}))
-    world.advance(9_999)
+    channel = consumer(harness, "c")
+    call = submit(harness, GetConsumerRunningInfo("G", "c", {}))
+    harness.advance(9_999)
     assert call.outcome is None
-    world.advance(1)
+    harness.advance(1)
     assert refusal(call).code is ResponseCode.CONSUME_MSG_TIMEOUT
-    submit(world, ClientResponded(forwarded(channel).ticket, 0), channel)
+    submit(harness, ClientResponded(forwarded(channel).ticket, 0), channel)
     assert refusal(call).code is ResponseCode.CONSUME_MSG_TIMEOUT
 
 
-def test_a_direct_consumption_request_contains_the_message(world: World) -> None:
+def test_a_direct_consumption_request_contains_the_message(harness: EngineHarness) -> None:
     """A forwarded request contains the message, its broker's name, and the flags of topic and group."""
-    channel = consumer(world, "c")
-    sent = world.send(world.topic("T"), b"hello")
-    submit(world, ConsumeMessageDirectly("G", "c", sent.msg_id, "T", ext_fields={"msgId": sent.msg_id}))
+    channel = consumer(harness, "c")
+    sent = harness.send(harness.topic("T"), b"hello")
+    submit(harness, ConsumeMessageDirectly("G", "c", sent.msg_id, "T", ext_fields={"msgId": sent.msg_id}))
     asked = forwarded(channel)
     assert isinstance(asked, RequestDirectConsumption)
-    assert asked.record == world.broker.store.log.record_at(sent.physical_offset)
-    flags = {"brokerName": world.broker.name, "topicSysFlag": "0", "groupSysFlag": "0"}
+    assert asked.record == harness.broker.store.log.record_at(sent.physical_offset)
+    flags = {"brokerName": harness.broker.name, "topicSysFlag": "0", "groupSysFlag": "0"}
     assert asked.ext_fields == {"msgId": sent.msg_id, **flags}
 
 
-def test_consumer_status_is_requested_from_one_consumer_after_the_other(world: World) -> None:
+def test_consumer_status_is_requested_from_one_consumer_after_the_other(harness: EngineHarness) -> None:
     """The broker sends the request to the next consumer after the previous one's response, or after five seconds."""
-    first, second = consumer(world, "a"), consumer(world, "b")
-    call = submit(world, GetConsumerStatus("T", "G"))
+    first, second = consumer(harness, "a"), consumer(harness, "b")
+    call = submit(harness, GetConsumerStatus("T", "G"))
     assert isinstance(forwarded(first), RequestConsumerStatus)
     assert not [each for each in second.effects if isinstance(each, ServerRequest)]
-    world.advance(5_000)
-    submit(world, ClientResponded(forwarded(second).ticket, 0, body=b"{}"), second)
+    harness.advance(5_000)
+    submit(harness, ClientResponded(forwarded(second).ticket, 0, body=b"{}"), second)
     assert call.outcome == ConsumerStatusResult({"b": b"{}"})
 
 
-def test_clients_of_a_too_old_version_get_no_forwarded_request(world: World) -> None:
+def test_clients_of_a_too_old_version_get_no_forwarded_request(harness: EngineHarness) -> None:
     """Clients of too old a version get no request, and the error names their version."""
-    channel = consumer(world, "c", version=0)
-    call = submit(world, GetConsumerRunningInfo("G", "c", {}))
+    channel = consumer(harness, "c", version=0)
+    call = submit(harness, GetConsumerRunningInfo("G", "c", {}))
     assert "Version <V3_0_0_SNAPSHOT> too low" in str(refusal(call).remark)
-    call = submit(world, GetConsumerStatus("T", "G"))
+    call = submit(harness, GetConsumerStatus("T", "G"))
     assert refusal(call).remark == "the client does not support this feature. version=V3_0_0_SNAPSHOT"
     assert not [each for each in channel.effects if isinstance(each, ServerRequest)]

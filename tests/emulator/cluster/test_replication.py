@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from engine_world import START_MS, AnyResult, World, make_world, refused
+from engine_harness import START_MS, AnyResult, EngineHarness, make_harness, refused
 from pull_operation import pull_of
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
@@ -47,8 +47,8 @@ A slave checks its tables 10, 13, 16, ... s after its start, and copies them if 
 """
 
 
-class Pair(World):
-    """A world with a master and its slave; the inherited methods send requests to the master."""
+class Pair(EngineHarness):
+    """A harness with a master and its slave; the inherited methods send requests to the master."""
 
     @property
     def slave(self) -> Broker:
@@ -555,6 +555,6 @@ def test_after_random_stops_and_losses_the_slave_is_a_copy_of_its_master(seed: i
 def test_only_sync_flush_with_timeout_0_returns_flush_disk_timeout(
     flush: str, timeout: int, code: ResponseCode
 ) -> None:
-    world = make_world(flush_disk_type=flush, sync_flush_timeout=timeout)
-    world.topic("A")
-    assert world.send("A").code == code
+    harness = make_harness(flush_disk_type=flush, sync_flush_timeout=timeout)
+    harness.topic("A")
+    assert harness.send("A").code == code

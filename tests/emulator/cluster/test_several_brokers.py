@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 import pytest
-from engine_world import START_MS, AnyResult, bodies, messages_of
+from engine_harness import START_MS, AnyResult, bodies, messages_of
 from pull_operation import pull_of
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
@@ -300,17 +300,17 @@ def test_only_the_broker_with_the_half_message_checks_it(masters: Masters) -> No
 def test_runs_with_stopped_brokers_and_the_same_seed_write_the_same_journal() -> None:
 
     def journal(seed: int) -> list[str]:
-        world = Masters(Engine(brokers=[BrokerConfig(broker_name=name) for name in "ab"], seed=seed, now_ms=START_MS))
-        world.topic("T", a=4, b=4)
+        harness = Masters(Engine(brokers=[BrokerConfig(broker_name=name) for name in "ab"], seed=seed, now_ms=START_MS))
+        harness.topic("T", a=4, b=4)
         for number in range(30):
             if number % 7 == 3:
-                world.engine.stop(world["b"], kill=number % 2 == 0)
+                harness.engine.stop(harness["b"], kill=number % 2 == 0)
             if number % 7 == 6:
-                world.engine.start(world["b"])
-            world.send("b" if world["b"].running and number % 3 else "a", body=b"%d" % number)
-            world.advance(900)
-            world.pop("a")
-        return [repr(entry) for entry in world.engine.journal]
+                harness.engine.start(harness["b"])
+            harness.send("b" if harness["b"].running and number % 3 else "a", body=b"%d" % number)
+            harness.advance(900)
+            harness.pop("a")
+        return [repr(entry) for entry in harness.engine.journal]
 
     assert journal(3) == journal(3)
     assert journal(3) != journal(4)

@@ -1,7 +1,7 @@
 """Delays that a broker ignored: the explanation and the history of the message name them with the reason."""
 
 import pytest
-from engine_world import START_MS, make_world
+from engine_harness import START_MS, make_harness
 from prepared_past import copy_of, message_of
 from rocketmq_testkit.emulator.explanation.explain import Explainer
 from rocketmq_testkit.emulator.explanation.ignored_delay import ignored_delay
@@ -17,12 +17,12 @@ LARGEST = 2**63 - 1
 
 def texts(advance_ms: int = 0, **properties: str) -> tuple[str, str]:
     """Send a message and advance; return the sentence of its explanation and the detail of its first step."""
-    world = make_world()
-    engine = world.engine
-    engine.execute(world.broker, CreateTopic(TopicConfig("orders", 1, 1)))
+    harness = make_harness()
+    engine = harness.engine
+    engine.execute(harness.broker, CreateTopic(TopicConfig("orders", 1, 1)))
     send = SendMessage("P", "orders", 0, b"tea", {"UNIQ_KEY": "M1", **properties}, ("10.0.0.1", 1), START_MS)
-    engine.execute(world.broker, send)
-    world.advance(advance_ms)
+    engine.execute(harness.broker, send)
+    harness.advance(advance_ms)
     look = Inspection(engine, NoSurroundings())
     [message] = look.find("M1")
     explained = Explainer(look, engine.history, lambda: engine.scheduler.now_ms).explain(message, "M1")

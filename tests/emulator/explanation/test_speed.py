@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from inspected import look
 from operation_counts import executed_lines
 from rocketmq_testkit.emulator.explanation.explain import Explainer
@@ -15,36 +15,36 @@ from rocketmq_testkit.emulator.operations.offsets import UpdateConsumerOffset
 FEW, MANY = 10, 200
 
 
-def other_groups(world: World, number: int) -> None:
+def other_groups(harness: EngineHarness, number: int) -> None:
     """Let other groups commit offsets of the queue."""
     for each in range(number):
-        world.ask(Done, CreateGroup(GroupConfig(f"other-{each}")))
-        world.ask(Done, UpdateConsumerOffset(f"other-{each}", "T", 0, 1))
+        harness.ask(Done, CreateGroup(GroupConfig(f"other-{each}")))
+        harness.ask(Done, UpdateConsumerOffset(f"other-{each}", "T", 0, 1))
 
 
-def other_topics(world: World, number: int) -> None:
+def other_topics(harness: EngineHarness, number: int) -> None:
     """Create other topics."""
     for each in range(number):
-        world.topic(f"other-{each}")
+        harness.topic(f"other-{each}")
 
 
-def messages_in_flight(world: World, number: int) -> None:
+def messages_in_flight(harness: EngineHarness, number: int) -> None:
     """Put earlier messages of the queue in flight, up to 32 in one check point."""
     for _ in range(number):
-        world.send("T", b"earlier")
+        harness.send("T", b"earlier")
     for _ in range(0, number, 32):
-        world.pop("T", count=32, invisible_ms=60_000)
+        harness.pop("T", count=32, invisible_ms=60_000)
 
 
-def lines(fill: Callable[[World, int], None], number: int) -> int:
+def lines(fill: Callable[[EngineHarness, int], None], number: int) -> int:
     """Return the number of lines that the second explanation of an available message executes."""
-    world = make_world()
-    world.topic("T")
-    world.heartbeat("c", topics={"T": "*"})
-    fill(world, number)
-    world.send("T", b"tea")
-    inspection, history = look(world), world.engine.history
-    explainer = Explainer(inspection, history, lambda: world.now_ms)
+    harness = make_harness()
+    harness.topic("T")
+    harness.heartbeat("c", topics={"T": "*"})
+    fill(harness, number)
+    harness.send("T", b"tea")
+    inspection, history = look(harness), harness.engine.history
+    explainer = Explainer(inspection, history, lambda: harness.now_ms)
     message = inspection.messages("T")[-1]
 
     def explain() -> None:
@@ -55,7 +55,7 @@ def lines(fill: Callable[[World, int], None], number: int) -> int:
 
 
 @pytest.mark.parametrize("fill", [other_groups, other_topics, messages_in_flight])
-def test_work_of_an_explanation_does_not_grow_with_unrelated_state(fill: Callable[[World, int], None]) -> None:
+def test_work_of_an_explanation_does_not_grow_with_unrelated_state(fill: Callable[[EngineHarness, int], None]) -> None:
     """With 20 times as many, an explanation executes at most a fifth more lines: one for each check point."""
     lines(fill, FEW)
     few, many = lines(fill, FEW), lines(fill, MANY)

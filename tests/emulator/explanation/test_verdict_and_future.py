@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inspected import look
@@ -72,7 +72,7 @@ STEPS = st.lists(
 class Story:
     """A broker with clients that pop, pull, acknowledge and commit."""
 
-    world: World
+    harness: EngineHarness
     in_order: bool
     ids: list[str] = field(default_factory=list)
     held: list[tuple[str, str, Receipt]] = field(default_factory=list)
@@ -85,7 +85,7 @@ class Story:
     def register(self) -> None:
         """Register a member of each group, as clients do again after a restart of the broker."""
         for group, expression in {**EXPRESSIONS, "P": "*"}.items():
-            self.world.heartbeat(f"client of {group}", group, {"A": expression})
+            self.harness.heartbeat(f"client of {group}", group, {"A": expression})
 
     def play(self, steps: list[Step]) -> None:
         for name, first, second in steps:
@@ -96,7 +96,7 @@ class Story:
         for _ in range(count):
             self.ids.append(f"7F0000010A2B18B4AAC2{len(self.ids):012X}")
             tag = "ab"[len(self.ids) % 2]
-            self.world.send("A", queue=queue, UNIQ_KEY=self.ids[-1], TAGS=tag)
+            self.harness.send("A", queue=queue, UNIQ_KEY=self.ids[-1], TAGS=tag)
 
     def _pop(self, group: str, count: int, invisible_ms: int) -> None:
         for message_id, receipt in self.pop(group, count, invisible_ms):
@@ -104,7 +104,7 @@ class Story:
             self.held.append((message_id, group, receipt))
 
     def pop(self, group: str, count: int, invisible_ms: int) -> list[tuple[str, Receipt]]:
-        popped = self.world.popped(
+        popped = self.harness.popped(
             "A",
             group=group,
             count=count,
@@ -112,26 +112,26 @@ class Story:
             expression=EXPRESSIONS[group],
             order=self.in_order,
         )
-        return [(property_map(each.record)["UNIQ_KEY"], self.world.receipt(each)) for each in popped]
+        return [(property_map(each.record)["UNIQ_KEY"], self.harness.receipt(each)) for each in popped]
 
     def _ack(self, _group: str, which: int, _unused: int) -> None:
         if self.held:
             _, group, receipt = self.held.pop(which % len(self.held))
-            self.world.ack("A", receipt, group)
+            self.harness.ack("A", receipt, group)
 
     def _change(self, _group: str, which: int, invisible_ms: int) -> None:
         if not self.held:
             return
         message_id, group, receipt = self.held[which % len(self.held)]
-        if receipt.pop_time + receipt.invisible_ms > self.world.now_ms and not self.in_order:
+        if receipt.pop_time + receipt.invisible_ms > self.harness.now_ms and not self.in_order:
             try:
-                changed = self.world.change("A", receipt, invisible_ms, group)
+                changed = self.harness.change("A", receipt, invisible_ms, group)
             except EngineError:  # a crash lost the popped message
                 return
             self.held[which % len(self.held)] = (message_id, group, changed)
 
     def _pull(self, _group: str, queue: int, count: int) -> None:
-        outcome = self.world.pull("A", self.pulled.get(queue, 0), queue=queue, group="P", count=count).outcome
+        outcome = self.harness.pull("A", self.pulled.get(queue, 0), queue=queue, group="P", count=count).outcome
         assert isinstance(outcome, PullResult)
         if outcome.offsets:
             self.pulled[queue] = outcome.offsets[-1] + 1
@@ -139,34 +139,34 @@ class Story:
     def _commit(self, _group: str, queue: int, _unused: int) -> None:
         if queue in self.pulled:
             operation = UpdateConsumerOffset("P", "A", queue, self.pulled[queue])
-            self.world.engine.execute(self.world.broker, operation)
+            self.harness.engine.execute(self.harness.broker, operation)
 
     def _reset(self, group: str, queue: int, offset: int) -> None:
         """Reset an offset within the queue, as an administrator does."""
-        end = self.world.broker.store.max_offset("A", queue)
-        self.world.engine.execute(self.world.broker, ResetOffset(group, "A", 0, queue, offset=min(offset, end)))
+        end = self.harness.broker.store.max_offset("A", queue)
+        self.harness.engine.execute(self.harness.broker, ResetOffset(group, "A", 0, queue, offset=min(offset, end)))
         if group == "P":
             self.pulled.pop(queue, None)
 
     def _advance(self, _group: str, ms: int, _unused: int) -> None:
-        self.world.advance(ms)
+        self.harness.advance(ms)
 
     def _crash(self, _group: str, _first: int, _second: int) -> None:
-        self.world.engine.crash(self.world.broker)
-        self.world.advance(1)  # check points of the same instant before and after the crash would have equal keys
+        self.harness.engine.crash(self.harness.broker)
+        self.harness.advance(1)  # check points of the same instant before and after the crash would have equal keys
         self.register()
         self.was_down = True
 
     def _restart(self, _group: str, _first: int, _second: int) -> None:
-        self.world.engine.restart(self.world.broker)
+        self.harness.engine.restart(self.harness.broker)
         self.register()
         self.was_down = True
 
     # the verdicts, and the future
 
     def verdicts(self) -> dict[tuple[str, str], Explanation]:
-        found = look(self.world)
-        explainer = Explainer(found, self.world.engine.history, lambda: self.world.now_ms)
+        found = look(self.harness)
+        explainer = Explainer(found, self.harness.engine.history, lambda: self.harness.now_ms)
         verdicts = {}
         for message_id in self.ids:
             messages = found.find(message_id)
@@ -178,32 +178,32 @@ class Story:
     def future(self) -> dict[tuple[str, str], int]:
         """Receive and acknowledge everything; return the time of the first delivery by (message id, group)."""
         delivered: dict[tuple[str, str], int] = {}
-        end_ms = self.world.now_ms + DRAIN_MS
-        while self.world.now_ms < end_ms:
+        end_ms = self.harness.now_ms + DRAIN_MS
+        while self.harness.now_ms < end_ms:
             for group in EXPRESSIONS:
                 while popped := self.pop(group, 32, 60_000):
                     for message_id, receipt in popped:
-                        delivered.setdefault((message_id, group), self.world.now_ms)
-                        self.world.ack("A", receipt, group)
-            self.world.advance(2_000)
+                        delivered.setdefault((message_id, group), self.harness.now_ms)
+                        self.harness.ack("A", receipt, group)
+            self.harness.advance(2_000)
         for queue in range(QUEUES):
-            committed = max(self.world.broker.offsets.query("P", "A", queue), 0)
-            outcome = self.world.pull("A", committed, queue=queue, group="P").outcome
+            committed = max(self.harness.broker.offsets.query("P", "A", queue), 0)
+            outcome = self.harness.pull("A", committed, queue=queue, group="P").outcome
             assert isinstance(outcome, PullResult)
             if outcome.status is PullStatus.OFFSET_RESET:
-                outcome = self.world.pull("A", outcome.next_begin_offset, queue=queue, group="P").outcome
+                outcome = self.harness.pull("A", outcome.next_begin_offset, queue=queue, group="P").outcome
                 assert isinstance(outcome, PullResult)
             for record in outcome.records:
-                delivered[property_map(record)["UNIQ_KEY"], "P"] = self.world.now_ms
+                delivered[property_map(record)["UNIQ_KEY"], "P"] = self.harness.now_ms
         return delivered
 
 
 def story(name: str) -> Story:
     """Return a story, not yet played, in which each group has a member."""
     keys, in_order = CONFIGURATIONS[name]
-    world = make_world(**keys)
-    world.topic("A", QUEUES)
-    played = Story(world, in_order)
+    harness = make_harness(**keys)
+    harness.topic("A", QUEUES)
+    played = Story(harness, in_order)
     played.register()
     return played
 
@@ -214,7 +214,7 @@ def story(name: str) -> Story:
 def test_finished_messages_are_not_delivered_again_and_all_others_are(name: str, steps: list[Step]) -> None:
     played = story(name)
     played.play(steps)
-    verdicts, now_ms = played.verdicts(), played.world.now_ms
+    verdicts, now_ms = played.verdicts(), played.harness.now_ms
     delivered = played.future()
     for place, verdict in verdicts.items():
         assert (verdict.reason in FINISHED) is (place not in delivered), (place, verdict, steps)

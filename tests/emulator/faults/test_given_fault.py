@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from fault_world import FaultWorld, make_fault_world
+from fault_harness import FaultHarness, make_fault_harness
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.emulator.faults.criteria import CRITERIA
@@ -18,11 +18,11 @@ from stored import stored_bodies
 
 
 @pytest.fixture
-def world() -> FaultWorld:
-    """Return a world with one broker and the topic A."""
-    world = make_fault_world()
-    world.topic("A")
-    return world
+def harness() -> FaultHarness:
+    """Return a harness with one broker and the topic A."""
+    harness = make_fault_harness()
+    harness.topic("A")
+    return harness
 
 
 def test_a_fault_without_criteria_is_a_fault_and_no_rule() -> None:
@@ -62,13 +62,13 @@ def test_a_keyword_that_is_given_twice_is_rejected(name: str) -> None:
         rule_of(faults.drop_request(**{name: value}), {name: value})
 
 
-def test_a_fault_with_criteria_acts_on_the_selected_request(world: FaultWorld) -> None:
+def test_a_fault_with_criteria_acts_on_the_selected_request(harness: FaultHarness) -> None:
     """The second send to topic A is lost."""
-    world.plan.add([rule_of(faults.drop_request(operation="SendMessage", nth=2), {})])
-    peer = world.peer()
+    harness.plan.add([rule_of(faults.drop_request(operation="SendMessage", nth=2), {})])
+    peer = harness.peer()
     for body in (b"1", b"2", b"3"):
-        peer.exchange(*send_request("A", body, born_ms=world.now_ms))
-    assert stored_bodies(world, "A") == [b"1", b"3"]
+        peer.exchange(*send_request("A", body, born_ms=harness.now_ms))
+    assert stored_bodies(harness, "A") == [b"1", b"3"]
 
 
 def test_type_checkers_know_each_keyword() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine_world import START_MS, World, make_world
+from engine_harness import START_MS, EngineHarness, make_harness
 from pull_operation import pull_of
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine, raise_bug
 from rocketmq_testkit.emulator.gate.call import Call, Channel, Node, Outcome
@@ -26,18 +26,18 @@ from rocketmq_testkit.emulator.operations.topics import GetTopicConfig
 WALK = Path(__file__).parents[2] / "support" / "journal_walk.py"
 
 
-def test_an_unknown_operation_returns_request_code_not_supported(world: World) -> None:
+def test_an_unknown_operation_returns_request_code_not_supported(harness: EngineHarness) -> None:
     """The remark has the names of the operation and the node."""
-    outcome = world.engine.submit(world.broker, GetRouteInfo("A")).outcome
+    outcome = harness.engine.submit(harness.broker, GetRouteInfo("A")).outcome
     assert isinstance(outcome, EngineError)
     assert (outcome.code, outcome.remark) == (3, "GetRouteInfo is not supported by broker-a")
 
 
-def test_the_journal_keeps_errors_without_their_tracebacks(world: World) -> None:
+def test_the_journal_keeps_errors_without_their_tracebacks(harness: EngineHarness) -> None:
     """The journal keeps code and text of an error without its frames, which refer to the contents of the request."""
     with pytest.raises(EngineError) as caught:
-        world.engine.execute(world.broker, GetTopicConfig("missing"))
-    kept = list(world.engine.journal)[-1].outcome
+        harness.engine.execute(harness.broker, GetTopicConfig("missing"))
+    kept = list(harness.engine.journal)[-1].outcome
     assert isinstance(kept, EngineError)
     assert (kept.code, kept.remark, kept.details) == (caught.value.code, caught.value.remark, caught.value.details)
     assert str(kept) == str(caught.value)
@@ -68,25 +68,25 @@ def test_an_exception_in_a_handler_is_reported_and_answered_system_error() -> No
 
 def test_the_journal_is_bounded_and_holds_no_bodies() -> None:
     """A full journal drops and counts its oldest entries; its entries have no message bodies."""
-    world = make_world(journal_max_entries=10)
-    world.topic("A")
+    harness = make_harness(journal_max_entries=10)
+    harness.topic("A")
     for _ in range(20):
-        world.send("A", b"x" * 1000)
-    world.pull("A")
-    assert (len(world.engine.journal), world.engine.journal.dropped) == (10, 12)
-    newest = list(world.engine.journal)[-1]
+        harness.send("A", b"x" * 1000)
+    harness.pull("A")
+    assert (len(harness.engine.journal), harness.engine.journal.dropped) == (10, 12)
+    newest = list(harness.engine.journal)[-1]
     assert newest.label == "direct"
     assert isinstance(newest.outcome, PullResult)
     assert newest.outcome.records == []
     assert list(newest.outcome.offsets) == list(range(20))
-    assert all(getattr(entry.subject, "body", b"") == b"" for entry in world.engine.journal)
+    assert all(getattr(entry.subject, "body", b"") == b"" for entry in harness.engine.journal)
 
 
-def test_a_parked_request_has_a_parked_and_an_answered_journal_entry(world: World) -> None:
-    world.topic("A")
-    world.pop("A", poll_ms=1000)
-    world.advance(1000)
-    events = [(entry.event, entry.now_ms - START_MS) for entry in world.engine.journal][-2:]
+def test_a_parked_request_has_a_parked_and_an_answered_journal_entry(harness: EngineHarness) -> None:
+    harness.topic("A")
+    harness.pop("A", poll_ms=1000)
+    harness.advance(1000)
+    events = [(entry.event, entry.now_ms - START_MS) for entry in harness.engine.journal][-2:]
     assert events == [("parked", 0), ("responded", 1000)]
 
 
@@ -105,19 +105,19 @@ def test_two_runs_of_one_seed_write_the_same_journal_under_different_hash_seeds(
     assert len(texts.pop().splitlines()) > 300
 
 
-def test_a_journal_entry_names_the_connection_and_the_call_of_its_request(world: World) -> None:
-    world.topic("A")
+def test_a_journal_entry_names_the_connection_and_the_call_of_its_request(harness: EngineHarness) -> None:
+    harness.topic("A")
     call = DirectCall(DirectChannel("the-connection"))
     call.label = "the-call"
     pull = pull_of("G", "A", suspend_ms=15_000)
-    world.engine.gate.submit(world.broker, call, pull)
-    world.send("A")
+    harness.engine.gate.submit(harness.broker, call, pull)
+    harness.send("A")
     found = [
         (entry.now_ms, entry.node, entry.event, entry.client, entry.label)
-        for entry in world.engine.journal
+        for entry in harness.engine.journal
         if entry.subject is pull
     ]
-    place = (world.now_ms, "broker-a")
+    place = (harness.now_ms, "broker-a")
     assert found == [(*place, event, "the-connection", "the-call") for event in ("parked", "responded")]
 
 
@@ -143,10 +143,10 @@ def test_a_client_timestamp_is_converted_from_the_nearer_clock(ahead_ms: int, cl
     assert gate.engine_time_ms(client_ms) == engine_ms
 
 
-def test_follow_up_actions_of_a_request_run_after_its_own_response(world: World) -> None:
+def test_follow_up_actions_of_a_request_run_after_its_own_response(harness: EngineHarness) -> None:
     """Follow-up actions of a request run after its own response, even if it completes a parked request first."""
     replied: list[str] = []
-    gate = world.engine.gate
+    gate = harness.engine.gate
 
     class Told(DirectCall):
         def reply(self, outcome: object) -> None:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from extremes import exchange, odd_bodies, odd_exts, usual_body, usual_ext
 from journal_walk import walk
-from remoting_world import Port, create
+from remoting_harness import Port, create
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.call import Outcome
 from rocketmq_testkit.emulator.gate.effects import Effect, NotifyConsumerIdsChanged, PushReplyMessage
@@ -103,16 +103,16 @@ def test_effects_and_rejections_of_a_protocol_survive_packing() -> None:
     assert [entry.request for entry in packed(journal)] == [None, None, 9, 11]
 
 
-def busy_world(steps: int, **keys: int) -> World:
-    """Return a world in which messages were sent, popped and acknowledged, with properties as from SDKs."""
-    world = make_world(**keys)
-    world.topic("orders")
+def busy_harness(steps: int, **keys: int) -> EngineHarness:
+    """Return a harness in which messages were sent, popped and acknowledged, with properties as from SDKs."""
+    harness = make_harness(**keys)
+    harness.topic("orders")
     for number in range(steps):
-        world.send("orders", b"x" * 50, UNIQ_KEY=f"7F00000100002A139B80B12F{number:08X}", KEYS=f"order-{number}")
-        [message] = world.popped("orders", count=1)
-        world.ack("orders", world.receipt(message))
-        world.advance(7)
-    return world
+        harness.send("orders", b"x" * 50, UNIQ_KEY=f"7F00000100002A139B80B12F{number:08X}", KEYS=f"order-{number}")
+        [message] = harness.popped("orders", count=1)
+        harness.ack("orders", harness.receipt(message))
+        harness.advance(7)
+    return harness
 
 
 def pack_all(journal: Journal) -> None:
@@ -123,11 +123,11 @@ def pack_all(journal: Journal) -> None:
 
 def test_a_packed_journal_takes_at_most_160_bytes_for_each_entry() -> None:
     """It is the memory that clearing the journal frees, for 6,000 entries of sends, pops and acknowledgements."""
-    busy_world(10)  # generates the packing functions of all classes
+    busy_harness(10)  # generates the packing functions of all classes
     tracemalloc.start()
     try:
-        world = busy_world(2_000)
-        journal = world.engine.journal
+        harness = busy_harness(2_000)
+        journal = harness.engine.journal
         count = len(journal)
         pack_all(journal)
         before = tracemalloc.get_traced_memory()[0]
@@ -142,7 +142,7 @@ def test_a_packed_journal_takes_at_most_160_bytes_for_each_entry() -> None:
 
 
 def test_reading_a_packed_journal_finds_the_same_entries_and_indices() -> None:
-    journal = busy_world(400).engine.journal
+    journal = busy_harness(400).engine.journal
     whole = list(enumerate(journal))
     pack_all(journal)
     assert list(journal) == [entry for _, entry in whole]
@@ -155,13 +155,13 @@ def test_reading_a_packed_journal_finds_the_same_entries_and_indices() -> None:
 
 
 def test_an_iterator_is_not_affected_by_later_changes() -> None:
-    world = busy_world(300)
-    journal = world.engine.journal
+    harness = busy_harness(300)
+    journal = harness.engine.journal
     pack_all(journal)
     before = list(journal)
     reader = iter(journal)
     next(reader)
-    world.send("orders", UNIQ_KEY="later")
+    harness.send("orders", UNIQ_KEY="later")
     journal.clear()
     assert list(reader) == before[1:]
     assert list(journal) == []
@@ -169,12 +169,12 @@ def test_an_iterator_is_not_affected_by_later_changes() -> None:
 
 def test_entries_of_a_block_are_dropped_one_by_one_at_the_limit_of_entries() -> None:
     """Exactly the newest `max_entries` entries stay, even if the oldest of them are packed."""
-    world = busy_world(400, journal_max_entries=1_000)
-    journal = world.engine.journal
+    harness = busy_harness(400, journal_max_entries=1_000)
+    journal = harness.engine.journal
     pack_all(journal)
     kept = list(journal)
     for number in range(1, 400):
-        world.send("orders", UNIQ_KEY=f"{number}")
+        harness.send("orders", UNIQ_KEY=f"{number}")
         assert len(journal) == 1_000
         assert journal.dropped == journal.written - 1_000
     assert list(journal)[:601] == kept[399:]
@@ -184,17 +184,17 @@ def test_entries_of_a_block_are_dropped_one_by_one_at_the_limit_of_entries() -> 
 def test_a_block_is_dropped_as_a_whole_at_the_limit_of_bytes() -> None:
     """The weight of blocks and unpacked entries stays within the limit."""
     limit = 400 * 1024
-    world = busy_world(250, journal_max_bytes=limit)
-    journal = world.engine.journal
+    harness = busy_harness(250, journal_max_bytes=limit)
+    journal = harness.engine.journal
     pack_all(journal)
     first = next(iter(journal))
     while next(iter(journal)) == first:
-        world.send("orders", b"", UNIQ_KEY="k", LONG="x" * 5_000)
+        harness.send("orders", b"", UNIQ_KEY="k", LONG="x" * 5_000)
         assert journal.held_bytes <= limit
     assert journal.dropped >= BLOCK_ENTRIES
     assert journal.dropped == journal.written - len(journal) == next(journal.since(0))[0]
     for _ in range(200):
-        world.send("orders", b"", UNIQ_KEY="k", LONG="x" * 5_000)
+        harness.send("orders", b"", UNIQ_KEY="k", LONG="x" * 5_000)
     assert {entry.label for entry in journal} == {"direct"}
     journal.clear()
     assert (journal.held_bytes, journal.dropped, len(journal)) == (0, 0, 0)
@@ -202,12 +202,12 @@ def test_a_block_is_dropped_as_a_whole_at_the_limit_of_bytes() -> None:
 
 def test_heavy_entries_make_small_blocks() -> None:
     """A block has a maximum weight, so that packing it does not take long."""
-    world = make_world()
-    world.topic("orders")
-    journal = world.engine.journal
+    harness = make_harness()
+    harness.topic("orders")
+    journal = harness.engine.journal
     journal.report_backlog(lambda: None)  # packs no block, so that only this test packs
     for _ in range(600):
-        world.send("orders", b"", UNIQ_KEY="k", LONG="x" * 5_000)
+        harness.send("orders", b"", UNIQ_KEY="k", LONG="x" * 5_000)
     loose = len(journal.newest_unpacked(10_000))
     journal.pack_block()
     packed_entries = loose - len(journal.newest_unpacked(10_000))
@@ -216,26 +216,26 @@ def test_heavy_entries_make_small_blocks() -> None:
 
 def test_a_backlog_is_reported_once_until_a_block_is_packed() -> None:
     """The journal reports the first entry beyond the backlog; writing an entry itself packs no block."""
-    world = make_world()
-    journal = world.engine.journal
+    harness = make_harness()
+    journal = harness.engine.journal
     reports: list[int] = []
     journal.report_backlog(lambda: reports.append(journal.written))
-    world.topic("orders")
+    harness.topic("orders")
     for number in range(BACKLOG + 100):
-        world.send("orders", UNIQ_KEY=f"{number}")
+        harness.send("orders", UNIQ_KEY=f"{number}")
     assert reports == [BACKLOG + 1]
     assert len(journal.newest_unpacked(10_000)) == journal.written
     journal.pack_block()
     for number in range(BLOCK_ENTRIES):
-        world.send("orders", UNIQ_KEY=f"{number}")
+        harness.send("orders", UNIQ_KEY=f"{number}")
     assert reports == [BACKLOG + 1, BACKLOG + 1 + BLOCK_ENTRIES]
 
 
 def test_a_block_is_packed_after_the_reply_to_a_request() -> None:
     """After the reply to the request whose entry exceeds the backlog, the gate packs one block."""
-    world = make_world()
-    journal, channel = world.engine.journal, DirectChannel()
-    world.topic("orders")
+    harness = make_harness()
+    journal, channel = harness.engine.journal, DirectChannel()
+    harness.topic("orders")
 
     class Looking(DirectCall):
         """A call that counts the unpacked entries when its reply is sent."""
@@ -247,7 +247,7 @@ def test_a_block_is_packed_after_the_reply_to_a_request() -> None:
 
     def members() -> int:
         call = Looking(channel)
-        world.engine.gate.submit(world.broker, call, GetConsumerListByGroup("G"))
+        harness.engine.gate.submit(harness.broker, call, GetConsumerListByGroup("G"))
         return call.unpacked
 
     counts = [members() for _ in range(2 * BACKLOG)]
@@ -257,15 +257,15 @@ def test_a_block_is_packed_after_the_reply_to_a_request() -> None:
 
 
 def test_rejections_are_found_in_blocks_and_among_unpacked_entries() -> None:
-    world = busy_world(10)
-    journal = world.engine.journal
+    harness = busy_harness(10)
+    journal = harness.engine.journal
 
     def refuse(text: str) -> None:
         journal.refused(1, "proxy", "c", "X", request=RawRequest({}), outcome=Rejection(1, "N", text))
 
     refuse("first")
     for number in range(1_200):
-        world.send("orders", UNIQ_KEY=f"{number}")
+        harness.send("orders", UNIQ_KEY=f"{number}")
     pack_all(journal)
     refuse("second")
     assert [entry.outcome for entry in journal.refusals()] == [Rejection(1, "N", "first"), Rejection(1, "N", "second")]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import pytest
 from extremes import exchange
-from remoting_world import Peer, Port, create, send
+from remoting_harness import Peer, Port, create, send
 from rocketmq_testkit.emulator.config import EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.gate.journal_weight import OUTCOMES, SUBJECTS, _form, weight_of

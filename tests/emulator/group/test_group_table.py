@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from engine_world import START_MS
+from engine_harness import START_MS
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.group.group_table import GroupTable
 from rocketmq_testkit.emulator.kernel.errors import EngineError

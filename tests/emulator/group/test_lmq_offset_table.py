@@ -1,7 +1,7 @@
 """Offsets of groups with LMQ names: one per topic for all queue ids, which lists and copies omit."""
 
 import pytest
-from engine_world import START_MS, World, make_world
+from engine_harness import START_MS, EngineHarness, make_harness
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.group.lmq_offset_table import LmqOffsetTable
 from rocketmq_testkit.emulator.group.offset_table import OffsetTable
@@ -23,8 +23,8 @@ A, B = "%LMQ%a", "%LMQ%b"
 
 
 @pytest.fixture
-def world() -> World:
-    made = make_world(enable_lmq=True, enable_multi_dispatch=True)
+def harness() -> EngineHarness:
+    made = make_harness(enable_lmq=True, enable_multi_dispatch=True)
     made.topic("T", 2)
     return made
 
@@ -65,36 +65,38 @@ def test_a_restored_lmq_offset_is_the_last_one_of_its_topic(offsets: LmqOffsetTa
     assert offsets.committed["H", "T"] == {0: 4, 2: 6}
 
 
-def test_an_lmq_group_has_one_offset_for_all_queue_ids(world: World) -> None:
+def test_an_lmq_group_has_one_offset_for_all_queue_ids(harness: EngineHarness) -> None:
     """A group with an LMQ name has one offset for all queue ids, which lists omit; a reset moves only the next read."""
-    world.send("T", INNER_MULTI_DISPATCH=A)
+    harness.send("T", INNER_MULTI_DISPATCH=A)
     group = "%LMQ%g"
-    world.ask(Done, UpdateConsumerOffset(group, A, queue_id=3, commit_offset=1))
+    harness.ask(Done, UpdateConsumerOffset(group, A, queue_id=3, commit_offset=1))
     for queue in (0, 7):
-        assert world.ask(OffsetResult, QueryConsumerOffset(group, A, queue)).offset == 1
-    table = world.ask(AllOffsetsResult, GetAllConsumerOffset())
+        assert harness.ask(OffsetResult, QueryConsumerOffset(group, A, queue)).offset == 1
+    table = harness.ask(AllOffsetsResult, GetAllConsumerOffset())
     assert (table.offsets, table.light) == ({}, {(group, A): 1})
-    world.engine.execute(world.broker, ResetOffset(group, A, timestamp=0, queue_id=0, offset=0))
-    assert world.ask(OffsetResult, QueryConsumerOffset(group, A, 0)).offset == 1
-    outcome = world.pull(A, 1, group=group).outcome
+    harness.engine.execute(harness.broker, ResetOffset(group, A, timestamp=0, queue_id=0, offset=0))
+    assert harness.ask(OffsetResult, QueryConsumerOffset(group, A, 0)).offset == 1
+    outcome = harness.pull(A, 1, group=group).outcome
     assert isinstance(outcome, PullResult)
     assert (outcome.code, outcome.next_begin_offset) == (ResponseCode.PULL_OFFSET_MOVED, 0)
 
 
-def test_a_reset_of_another_group_moves_its_offset_of_one_queue(world: World) -> None:
-    world.topic("U", 4)
+def test_a_reset_of_another_group_moves_its_offset_of_one_queue(harness: EngineHarness) -> None:
+    harness.topic("U", 4)
     for _ in range(3):
-        world.send("U", queue=2)
-    world.engine.execute(world.broker, GetGroup("G"))  # creates the group
-    world.ask(Done, UpdateConsumerOffset("G", "U", queue_id=2, commit_offset=3))
-    world.engine.execute(world.broker, ResetOffset("G", "U", timestamp=-1, queue_id=2, offset=1))
-    assert world.ask(OffsetResult, QueryConsumerOffset("G", "U", 2)).offset == 1
-    assert world.broker.offsets.query("G", "U", 1) == -1
+        harness.send("U", queue=2)
+    harness.engine.execute(harness.broker, GetGroup("G"))  # creates the group
+    harness.ask(Done, UpdateConsumerOffset("G", "U", queue_id=2, commit_offset=3))
+    harness.engine.execute(harness.broker, ResetOffset("G", "U", timestamp=-1, queue_id=2, offset=1))
+    assert harness.ask(OffsetResult, QueryConsumerOffset("G", "U", 2)).offset == 1
+    assert harness.broker.offsets.query("G", "U", 1) == -1
 
 
 @pytest.mark.parametrize(("source", "dest", "cloned"), [("G", "H", 3), (A, "H", -1), ("G", B, -1)])
-def test_offsets_are_cloned_unless_a_group_is_an_lmq(world: World, source: str, dest: str, cloned: int) -> None:
+def test_offsets_are_cloned_unless_a_group_is_an_lmq(
+    harness: EngineHarness, source: str, dest: str, cloned: int
+) -> None:
     """Offsets are cloned from group to group, unless one of them is an LMQ."""
-    world.broker.offsets.commit(source, "T", 0, 3)
-    world.broker.offsets.clone(source, dest, "T")
-    assert world.broker.offsets.query(dest, "T", 0) == cloned
+    harness.broker.offsets.commit(source, "T", 0, 3)
+    harness.broker.offsets.clone(source, dest, "T")
+    assert harness.broker.offsets.query(dest, "T", 0) == cloned

@@ -1,7 +1,7 @@
 """The table of offsets: commits, resets, copies, deletions, and the offsets that a crash leaves."""
 
 import pytest
-from engine_world import START_MS
+from engine_harness import START_MS
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.group.offset_table import OffsetTable
 from rocketmq_testkit.emulator.history.events import MoveKind

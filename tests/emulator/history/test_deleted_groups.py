@@ -1,32 +1,32 @@
 """Deletions of groups in the history: a bounded table with the newest deletion of each group that existed."""
 
-from engine_world import START_MS, make_world
+from engine_harness import START_MS, make_harness
 from rocketmq_testkit.emulator.history.deleted_groups import GROUPS_MAX, DeletedGroups, GroupDeletion
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, DeleteGroup, GroupConfig
 
 
 def test_deletion_of_a_group_is_noted_with_its_time() -> None:
-    world = make_world()
-    world.engine.execute(world.broker, CreateGroup(GroupConfig("billing")))
-    world.advance(7)
-    world.engine.execute(world.broker, DeleteGroup("billing"))
-    world.engine.execute(world.broker, DeleteGroup("audit"))  # it never existed
-    deleted = world.engine.history.deleted_groups
+    harness = make_harness()
+    harness.engine.execute(harness.broker, CreateGroup(GroupConfig("billing")))
+    harness.advance(7)
+    harness.engine.execute(harness.broker, DeleteGroup("billing"))
+    harness.engine.execute(harness.broker, DeleteGroup("audit"))  # it never existed
+    deleted = harness.engine.history.deleted_groups
     assert deleted.of("billing") == GroupDeletion(START_MS + 7, "broker-a")
     assert deleted.of("audit") is None
 
 
 def test_the_newest_deletion_of_a_group_is_kept_across_a_restart_of_the_broker() -> None:
     """The deletion remains after a restart. A deletion after the restart replaces it."""
-    world = make_world()
-    world.engine.execute(world.broker, CreateGroup(GroupConfig("billing")))
-    world.engine.execute(world.broker, DeleteGroup("billing"))
-    world.engine.restart()
-    assert world.engine.history.deleted_groups.of("billing") == GroupDeletion(START_MS, "broker-a")
-    world.engine.execute(world.broker, CreateGroup(GroupConfig("billing")))
-    world.advance(5)
-    world.engine.execute(world.broker, DeleteGroup("billing"))
-    assert world.engine.history.deleted_groups.of("billing") == GroupDeletion(START_MS + 5, "broker-a")
+    harness = make_harness()
+    harness.engine.execute(harness.broker, CreateGroup(GroupConfig("billing")))
+    harness.engine.execute(harness.broker, DeleteGroup("billing"))
+    harness.engine.restart()
+    assert harness.engine.history.deleted_groups.of("billing") == GroupDeletion(START_MS, "broker-a")
+    harness.engine.execute(harness.broker, CreateGroup(GroupConfig("billing")))
+    harness.advance(5)
+    harness.engine.execute(harness.broker, DeleteGroup("billing"))
+    assert harness.engine.history.deleted_groups.of("billing") == GroupDeletion(START_MS + 5, "broker-a")
 
 
 def test_deletions_are_bounded() -> None:

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 import pytest
-from engine_world import START_MS, World, make_world
+from engine_harness import START_MS, EngineHarness, make_harness
 from fault_rules import Rules
 from protocol_clients import protocol_client
 from pull_operation import pull_of
-from remoting_world import Port
+from remoting_harness import Port
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
@@ -31,10 +31,10 @@ def a_send(topic: str = "missing", body: bytes = b"m", *, batch: bool = False, *
     return SendMessage("PG", topic, 0, body, properties, ("10.0.0.1", 1), 0, batch=batch, default_topic="none")
 
 
-def refusals(world: World, operation: Operation) -> list[RefusedRequest]:
+def refusals(harness: EngineHarness, operation: Operation) -> list[RefusedRequest]:
     """Submit an operation of the connection `c`, and return the rejected requests in the history."""
-    world.engine.submit(world.broker, operation, DirectChannel("c"))
-    return list(world.engine.history.refused())
+    harness.engine.submit(harness.broker, operation, DirectChannel("c"))
+    return list(harness.engine.history.refused())
 
 
 # refused requests
@@ -42,23 +42,23 @@ def refusals(world: World, operation: Operation) -> list[RefusedRequest]:
 
 def test_refused_send_is_noted_with_its_message() -> None:
     """The event has the client, the message's topic, id and keys, and the code and text of the rejection."""
-    world = make_world(auto_create_topic_enable=False)
-    world.advance(7)
-    (found,) = refusals(world, a_send(UNIQ_KEY="id-1", KEYS="k1 k2"))
+    harness = make_harness(auto_create_topic_enable=False)
+    harness.advance(7)
+    (found,) = refusals(harness, a_send(UNIQ_KEY="id-1", KEYS="k1 k2"))
     assert (found.at_ms, found.node, found.channel, found.label) == (START_MS + 7, "broker-a", "c", "direct")
     assert (found.operation, found.topic, found.group) == ("SendMessage", "missing", "PG")
     assert (found.message_id, found.keys, found.code) == ("id-1", "k1 k2", "TOPIC_NOT_EXIST")
     assert "topic[missing] not exist" in found.remark
-    assert world.engine.history.refused(topic="missing") == [found] == world.engine.history.refused(group="PG")
-    assert world.engine.history.refused(topic="T") == [] == world.engine.history.refused(topic="missing", group="G")
+    assert harness.engine.history.refused(topic="missing") == [found] == harness.engine.history.refused(group="PG")
+    assert harness.engine.history.refused(topic="T") == [] == harness.engine.history.refused(topic="missing", group="G")
 
 
 def test_refused_batch_is_noted_with_its_first_message() -> None:
     """The first message stands for the whole batch. A malformed batch has no message."""
-    world = make_world(auto_create_topic_enable=False)
+    harness = make_harness(auto_create_topic_enable=False)
     body = batch_body([(b"1", {"UNIQ_KEY": "first"}), (b"2", {"UNIQ_KEY": "second"})])
-    refusals(world, a_send(body=body, batch=True))
-    found = refusals(world, a_send(body=b"\xff\xff\xff", batch=True))
+    refusals(harness, a_send(body=body, batch=True))
+    found = refusals(harness, a_send(body=b"\xff\xff\xff", batch=True))
     assert [each.message_id for each in found] == ["first", ""]
 
 
@@ -75,22 +75,22 @@ def test_refused_request_of_a_consumer_names_topic_group_and_message(
     operation: Operation, expected: tuple[str, str, str]
 ) -> None:
     """The event of an acknowledgement has the id of the message at its queue and offset."""
-    world = make_world()
-    world.topic("T")
-    world.send("T", UNIQ_KEY="id-1")
-    (found,) = refusals(world, operation)
+    harness = make_harness()
+    harness.topic("T")
+    harness.send("T", UNIQ_KEY="id-1")
+    (found,) = refusals(harness, operation)
     assert (found.topic, found.group, found.message_id) == expected
 
 
 def test_parked_request_that_ends_with_an_error_is_refused() -> None:
     """While the pull waits, its topic is deleted or loses its read permission."""
-    world = make_world()
-    world.topic("T")
-    call = world.pull("T", suspend_ms=15_000)
+    harness = make_harness()
+    harness.topic("T")
+    call = harness.pull("T", suspend_ms=15_000)
     assert call.outcome is None
-    world.topic("T", perm=2)
-    world.send("T")
-    assert [each.code for each in world.engine.history.refused()] == ["NO_PERMISSION"]
+    harness.topic("T", perm=2)
+    harness.send("T")
+    assert [each.code for each in harness.engine.history.refused()] == ["NO_PERMISSION"]
 
 
 def test_request_that_a_protocol_layer_refuses_is_noted_by_its_fields() -> None:
@@ -107,12 +107,12 @@ def test_request_that_a_protocol_layer_refuses_is_noted_by_its_fields() -> None:
 
 def test_refused_requests_hold_no_secrets_and_are_bounded() -> None:
     """The number of rejected requests and the length of their texts are bounded."""
-    world = make_world(auto_create_topic_enable=False)
-    (found,) = refusals(world, a_send(KEYS='{"password": "hush"}'))
+    harness = make_harness(auto_create_topic_enable=False)
+    (found,) = refusals(harness, a_send(KEYS='{"password": "hush"}'))
     assert found.keys == "***"
     for number in range(REFUSED_MAX + 10):
-        refusals(world, a_send("t" * 100_000, UNIQ_KEY="u" * 100_000, KEYS=str(number)))
-    held = world.engine.history.refused()
+        refusals(harness, a_send("t" * 100_000, UNIQ_KEY="u" * 100_000, KEYS=str(number)))
+    held = harness.engine.history.refused()
     assert len(held) == REFUSED_MAX
     assert held[-1].keys == str(REFUSED_MAX + 9)
     assert max(len(text) for text in (held[-1].topic, held[-1].message_id, held[-1].remark)) == 200
@@ -123,81 +123,81 @@ def test_refused_requests_hold_no_secrets_and_are_bounded() -> None:
 
 def test_messages_of_a_power_loss_are_lost() -> None:
     """A power loss loses unflushed messages; a crash of the process alone loses no message."""
-    world = make_world(flush_disk_type="ASYNC_FLUSH")
-    world.topic("T")
-    world.send("T", UNIQ_KEY="id-1", KEYS="k")
-    world.engine.crash(power_loss=False)
-    assert world.engine.history.lost() == []
-    world.advance(20_000)
-    world.send("T", UNIQ_KEY="id-2", KEYS="k")
-    world.engine.crash(power_loss=True)
-    found = {(each.broker, each.topic, each.queue_id, each.queue_offset) for each in world.engine.history.lost()}
+    harness = make_harness(flush_disk_type="ASYNC_FLUSH")
+    harness.topic("T")
+    harness.send("T", UNIQ_KEY="id-1", KEYS="k")
+    harness.engine.crash(power_loss=False)
+    assert harness.engine.history.lost() == []
+    harness.advance(20_000)
+    harness.send("T", UNIQ_KEY="id-2", KEYS="k")
+    harness.engine.crash(power_loss=True)
+    found = {(each.broker, each.topic, each.queue_id, each.queue_offset) for each in harness.engine.history.lost()}
     assert ("broker-a", "T", 0, 1) in found
-    assert [each.message_id for each in world.engine.history.lost()][-1] == "id-2"
-    assert world.engine.history.lost()[-1].at_ms == world.now_ms
+    assert [each.message_id for each in harness.engine.history.lost()][-1] == "id-2"
+    assert harness.engine.history.lost()[-1].at_ms == harness.now_ms
 
 
 def test_lost_messages_are_bounded() -> None:
     """The history keeps the oldest lost messages of a crash, and drops them for those of later crashes."""
-    world = make_world(flush_disk_type="ASYNC_FLUSH")
-    world.topic("T")
+    harness = make_harness(flush_disk_type="ASYNC_FLUSH")
+    harness.topic("T")
     for number in range(LOST_MAX + 10):
-        world.send("T", UNIQ_KEY=str(number))
-    world.engine.crash()
-    lost = world.engine.history.lost()
+        harness.send("T", UNIQ_KEY=str(number))
+    harness.engine.crash()
+    lost = harness.engine.history.lost()
     assert len(lost) == LOST_MAX
     assert lost[0].queue_offset == 0
 
 
-def filled(files: int, **keys: object) -> World:
-    world = make_world(1, **FILE, **keys)
-    world.topic("A")
+def filled(files: int, **keys: object) -> EngineHarness:
+    harness = make_harness(1, **FILE, **keys)
+    harness.topic("A")
     for _ in range(files * IN_A_FILE + 1):
-        world.send("A", b"x" * 10_000)
-    return world
+        harness.send("A", b"x" * 10_000)
+    return harness
 
 
-def request_deletion(world: World) -> None:
-    world.engine.execute(world.broker, DeleteExpiredCommitLog())
-    world.advance(60_000)
+def request_deletion(harness: EngineHarness) -> None:
+    harness.engine.execute(harness.broker, DeleteExpiredCommitLog())
+    harness.advance(60_000)
 
 
-DELETIONS: dict[str, tuple[dict[str, object], Callable[[World], None], TrimReason]] = {
-    "the log reaches its maximum": ({"store_max_bytes": 1024 * 1024}, lambda _world: None, TrimReason.LIMIT),
+DELETIONS: dict[str, tuple[dict[str, object], Callable[[EngineHarness], None], TrimReason]] = {
+    "the log reaches its maximum": ({"store_max_bytes": 1024 * 1024}, lambda _harness: None, TrimReason.LIMIT),
     "an administrator requests it": ({"file_reserved_time": 0}, request_deletion, TrimReason.REQUEST),
     "the messages are too old": (
         {"file_reserved_time": 1, "delete_when": "*"},
-        lambda world: world.advance(30 * HOUR_MS),
+        lambda harness: harness.advance(30 * HOUR_MS),
         TrimReason.RETENTION,
     ),
-    "the disk is full": ({"disk_used_ratio": 95}, lambda world: world.advance(60_000), TrimReason.DISK),
+    "the disk is full": ({"disk_used_ratio": 95}, lambda harness: harness.advance(60_000), TrimReason.DISK),
 }
 
 
 @pytest.mark.parametrize(("keys", "act", "reason"), DELETIONS.values(), ids=DELETIONS.keys())
 def test_deletion_is_noted_with_its_reason(
-    keys: dict[str, object], act: Callable[[World], None], reason: TrimReason
+    keys: dict[str, object], act: Callable[[EngineHarness], None], reason: TrimReason
 ) -> None:
     """The physical offsets have no gaps: each deletion begins at the end of the previous one."""
     if reason is TrimReason.RETENTION:
         keys = {**keys, "delete_when": ";".join(str(hour) for hour in range(24))}
-    world = filled(8, **keys)
-    act(world)
-    trims = world.engine.history.trims("broker-a")
+    harness = filled(8, **keys)
+    act(harness)
+    trims = harness.engine.history.trims("broker-a")
     assert {each.reason for each in trims} == {reason}
     assert [each.before for each in trims] == [0, *(each.after for each in trims[:-1])]
-    assert trims[-1].after == world.broker.store.log.min_offset > 0
+    assert trims[-1].after == harness.broker.store.log.min_offset > 0
     assert len(trims) <= OF_BROKER_MAX
 
 
 def test_deletion_by_size_after_a_requested_one_has_its_own_reason() -> None:
     """A requested deletion is not the reason of a later one."""
-    world = filled(3, file_reserved_time=0, store_max_bytes=2 * 1024 * 1024)
-    request_deletion(world)
-    world.broker.config.file_reserved_time = 72
+    harness = filled(3, file_reserved_time=0, store_max_bytes=2 * 1024 * 1024)
+    request_deletion(harness)
+    harness.broker.config.file_reserved_time = 72
     for _ in range(10 * IN_A_FILE):
-        world.send("A", b"x" * 10_000)
-    reasons = [each.reason for each in world.engine.history.trims("broker-a")]
+        harness.send("A", b"x" * 10_000)
+    reasons = [each.reason for each in harness.engine.history.trims("broker-a")]
     assert (reasons[0], set(reasons[1:])) == (TrimReason.REQUEST, {TrimReason.LIMIT})
 
 
@@ -227,7 +227,7 @@ def test_firing_of_a_rule_remains_in_the_history_after_its_removal() -> None:
 
 def test_firings_are_bounded() -> None:
     """The newest firings remain, with message ids of limited length."""
-    history = make_world().engine.history
+    history = make_harness().engine.history
     for number in range(FIRINGS_MAX + 1):
         history.note_firing(rule=str(number), operation="o", channel="c", effect="e", message_ids=["i" * 5_000])
     firings = history.firings()

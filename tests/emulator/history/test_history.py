@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from engine_world import START_MS, World, make_world
+from engine_harness import START_MS, EngineHarness, make_harness
 from fault_rules import Rules
 from grpc_protocol_client import GrpcProtocolClient, GrpcWaiting
 from protocol_client import ProtocolClient
@@ -54,20 +54,20 @@ def kinds(engine: Engine, offset: int = 0, topic: str = "T") -> list[RecordKind]
 class Consumer:
     """A consumer of group G at an engine with topic T."""
 
-    def __init__(self, count: int = 3, name: str = "c", world: World | None = None) -> None:
-        self.world = world or make_world()
-        if world is None:
-            self.world.topic("T")
+    def __init__(self, count: int = 3, name: str = "c", harness: EngineHarness | None = None) -> None:
+        self.harness = harness or make_harness()
+        if harness is None:
+            self.harness.topic("T")
         for _ in range(count):
-            self.world.send("T")
-        self.history = self.world.engine.history
+            self.harness.send("T")
+        self.history = self.harness.engine.history
         self.channel = DirectChannel(f"channel of {name}")
         self.ask(Heartbeat(name, [], [ConsumerData("G", subscriptions=[SubscriptionData("T")])]))
 
     def ask(self, operation: Operation, label: str = "direct") -> DirectCall:
         call = DirectCall(self.channel)
         call.label = label
-        self.world.engine.gate.submit(self.world.broker, call, operation)
+        self.harness.engine.gate.submit(self.harness.broker, call, operation)
         return call
 
     def pop(self, count: int = 32) -> PopResult:
@@ -89,11 +89,11 @@ class Consumer:
         return [(each.kind, each.first, each.count) for each in self.history.of("broker-a", "T", 0, offset)]
 
 
-def small_world(entries: int) -> tuple[Engine, Broker]:
+def small_harness(entries: int) -> tuple[Engine, Broker]:
     """Return an engine whose record has few entries, and its broker with topic T."""
-    world = make_world(delivery_record_max_entries=entries)
-    world.topic("T")
-    return world.engine, world.broker
+    harness = make_harness(delivery_record_max_entries=entries)
+    harness.topic("T")
+    return harness.engine, harness.broker
 
 
 def handle(popped: PopResult, offset: int = 0) -> str:
@@ -168,8 +168,8 @@ def test_message_of_a_closed_connection_is_not_delivered() -> None:
     consumer.channel.active = False
     call = DirectCall(consumer.channel)
     call.active = False
-    consumer.world.engine.gate.submit(
-        consumer.world.broker, call, PopMessage("G", "T", queue_id=-1, max_msg_nums=2, invisible_ms=INVISIBLE_MS)
+    consumer.harness.engine.gate.submit(
+        consumer.harness.broker, call, PopMessage("G", "T", queue_id=-1, max_msg_nums=2, invisible_ms=INVISIBLE_MS)
     )
     assert consumer.events() == [(NOT_WRITTEN, 0, 2)]
     assert consumer.history.of("broker-a", "T", 0, 0)[0].hold_ms == INVISIBLE_MS
@@ -180,8 +180,8 @@ def test_message_of_a_cancelled_receive_is_not_delivered() -> None:
     """The pop of a cancelled receive gets a message, which stays invisible, as in upstream."""
     e = filled("grpc", 0)
     assert isinstance(e, GrpcProtocolClient)
-    e.world.config.end_polls_on_cancel = False
-    e.world.config.pop_with_notify_threshold = -1
+    e.harness.config.end_polls_on_cancel = False
+    e.harness.config.pop_with_notify_threshold = -1
     waiting = e.pop(poll_ms=20_000)
     assert isinstance(waiting, GrpcWaiting)
     waiting.cancel()
@@ -230,7 +230,7 @@ def test_commit_by_another_member_acknowledges_messages_that_its_predecessor_pul
     consumer = Consumer(count=4)
     consumer.pull(0)
     consumer.commit(1)
-    other = Consumer(count=0, name="other", world=consumer.world)
+    other = Consumer(count=0, name="other", harness=consumer.harness)
     other.pull(1, commit=1)
     other.commit(3)
     assert consumer.events(2) == [(PULLED, 1, 2), (COMMITTED, 1, 2)]
@@ -247,9 +247,9 @@ def test_first_commit_of_a_group_that_read_nothing_acknowledges_nothing() -> Non
 def test_offset_of_a_pop_is_no_acknowledgement() -> None:
     """When it delivers popped messages, the broker itself commits the offset of the queue."""
     consumer = Consumer()
-    consumer.world.broker.config.enable_pop_buffer_merge = False
+    consumer.harness.broker.config.enable_pop_buffer_merge = False
     consumer.pop(2)
-    assert consumer.world.broker.offsets.query("G", "T", 0) == 2
+    assert consumer.harness.broker.offsets.query("G", "T", 0) == 2
     assert consumer.events() == [(POPPED, 0, 2)]
 
 
@@ -300,7 +300,7 @@ def test_message_sent_back_is_recorded_at_its_queue_and_offset() -> None:
     """The request names the message by its physical offset."""
     consumer = Consumer()
     consumer.pull(0)
-    record = consumer.world.broker.store.record("T", 0, 1)
+    record = consumer.harness.broker.store.record("T", 0, 1)
     assert record is not None
     consumer.ask(SendMessageBack("G", decode(record).physical_offset, 3))
     assert consumer.events(1) == [(PULLED, 0, 2), (RecordKind.SENT_BACK, 1, 1)]
@@ -320,7 +320,7 @@ def test_history_of_a_crashed_broker_remains() -> None:
     """The history belongs to the engine. The crash closes the client's connection, and its name is still known."""
     consumer = Consumer()
     consumer.pop()
-    consumer.world.engine.crash()
+    consumer.harness.engine.crash()
     assert consumer.events() == [(POPPED, 0, 3)]
     assert consumer.history.client_of("channel of c") == "c"
     assert consumer.history.client_of("channel of nobody") is None
@@ -332,7 +332,7 @@ def test_pulled_message_of_a_closed_connection_is_not_delivered() -> None:
     call = DirectCall(consumer.channel)
     call.active = False
     pull = pull_of("G", "T", count=2)
-    consumer.world.engine.gate.submit(consumer.world.broker, call, pull)
+    consumer.harness.engine.gate.submit(consumer.harness.broker, call, pull)
     assert isinstance(call.outcome, PullResult)
     assert (len(call.outcome.records), consumer.events()) == (2, [])
 
@@ -341,7 +341,7 @@ def test_messages_filtered_by_the_broker_are_no_part_of_a_run() -> None:
     """A pull by tag is recorded as runs of one message each here, because other messages are between them."""
     consumer = Consumer(count=0)
     for tag in "abab":
-        consumer.world.send("T", TAGS=tag)
+        consumer.harness.send("T", TAGS=tag)
     consumer.ask(pull_of("G", "T", expression="a"))
     assert [consumer.events(offset) for offset in range(4)] == [[(PULLED, 0, 1)], [], [(PULLED, 2, 1)], []]
 
@@ -349,7 +349,7 @@ def test_messages_filtered_by_the_broker_are_no_part_of_a_run() -> None:
 def test_redelivered_message_is_recorded_at_its_place_in_the_retry_topic() -> None:
     consumer = Consumer(count=1)
     consumer.pop()
-    consumer.world.advance(INVISIBLE_MS + 5_000)
+    consumer.harness.advance(INVISIBLE_MS + 5_000)
     popped = consumer.pop()
     (message,) = popped.messages
     topic = holding_topic("T", "G", message.topic_digit)
@@ -377,11 +377,11 @@ def test_delivery_of_a_slave_is_recorded_under_the_name_of_its_master() -> None:
     """The record is marked as a delivery of a slave."""
     configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE", slave_read_enable=True)]
     engine = Engine(brokers=configs, now_ms=START_MS)
-    world = World(engine, engine.brokers[0])
-    world.topic("T")
-    engine.execute(world.broker, CreateGroup(GroupConfig("G")))
-    world.advance(80_000)
-    world.send("T")
+    harness = EngineHarness(engine, engine.brokers[0])
+    harness.topic("T")
+    engine.execute(harness.broker, CreateGroup(GroupConfig("G")))
+    harness.advance(80_000)
+    harness.send("T")
     pull = pull_of("G", "T", count=2)
     for broker in engine.brokers:
         engine.execute(broker, pull)
@@ -417,28 +417,28 @@ def test_pull_of_a_static_topic_is_recorded_at_the_broker_that_stores_the_messag
 
 def test_history_has_the_time_since_which_it_is_complete() -> None:
     """None means since the start; after drops it is the time of the oldest record, or now if there is no record."""
-    consumer = Consumer(count=12, world=World(*small_world(8)))
+    consumer = Consumer(count=12, harness=EngineHarness(*small_harness(8)))
     assert consumer.history.complete_since_ms() is None
     times = []
     for offset in range(12):
-        consumer.world.advance(1)
-        times.append(consumer.world.now_ms)
+        consumer.harness.advance(1)
+        times.append(consumer.harness.now_ms)
         consumer.pull(offset)
     assert consumer.history.complete_since_ms() == times[4]
     assert consumer.events(3) == []
-    without = Consumer(count=1, world=World(*small_world(0)))
+    without = Consumer(count=1, harness=EngineHarness(*small_harness(0)))
     without.pull(0)
-    assert (without.history.complete_since_ms(), without.events()) == (without.world.now_ms, [])
+    assert (without.history.complete_since_ms(), without.events()) == (without.harness.now_ms, [])
 
 
 def test_history_of_an_engine_from_a_snapshot_is_complete_since_its_start() -> None:
     """A snapshot contains no history."""
     consumer = Consumer()
     consumer.pop()
-    consumer.world.advance(500)
-    engine = Engine(state=consumer.world.engine.state())
+    consumer.harness.advance(500)
+    engine = Engine(state=consumer.harness.engine.state())
     assert engine.history.of("broker-a", "T", 0, 0) == []
-    assert engine.history.complete_since_ms() == consumer.world.now_ms
+    assert engine.history.complete_since_ms() == consumer.harness.now_ms
 
 
 @pytest.mark.parametrize("leaves", [True, False])
@@ -462,9 +462,9 @@ def test_renewal_is_listed_at_the_time_of_the_last_one() -> None:
     popped = consumer.pop()
     renewal = ChangeInvisibleTime("G", "T", 0, handle(popped), 0, 30_000)
     consumer.ask(renewal, RENEWAL)
-    consumer.world.advance(1)
+    consumer.harness.advance(1)
     consumer.pull(0)
-    consumer.world.advance(1)
+    consumer.harness.advance(1)
     consumer.ask(renewal, RENEWAL)
     assert [kind for kind, _, _ in consumer.events()] == [POPPED, PULLED, RecordKind.RENEWED]
 
@@ -520,18 +520,18 @@ def test_commit_while_a_reset_is_pending_acknowledges_nothing() -> None:
     """The broker accepts the request and ignores it."""
     consumer = Consumer()
     consumer.pull(0)
-    consumer.world.engine.execute(consumer.world.broker, ResetOffset("G", "T", 0, 0, offset=1))
+    consumer.harness.engine.execute(consumer.harness.broker, ResetOffset("G", "T", 0, 0, offset=1))
     consumer.commit(2)
     assert consumer.events() == [(PULLED, 0, 2)]
 
 
 def test_commit_in_a_static_topic_leaves_no_record_at_the_logical_queue() -> None:
     """The commit has an offset of the logical queue, but messages are recorded at their physical queues."""
-    world = make_world()
+    harness = make_harness()
     part = QueuePart(0, 1, "broker-a", 0)
     mapping = QueueMapping("T", 1, "broker-a", 1, queues={0: [part]})
-    world.engine.execute(world.broker, CreateStaticTopic(TopicConfig("T", 2, 2), mapping, force=False))
-    consumer = Consumer(count=3, world=world)
+    harness.engine.execute(harness.broker, CreateStaticTopic(TopicConfig("T", 2, 2), mapping, force=False))
+    consumer = Consumer(count=3, harness=harness)
     consumer.pull(0)
     consumer.commit(2)
     assert consumer.events() == []

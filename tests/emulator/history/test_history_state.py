@@ -1,7 +1,7 @@
 """The history of a fork: it has the events before the fork, and neither history gets later events of the other."""
 
 from all_tables import held_by
-from engine_world import START_MS
+from engine_harness import START_MS
 from rocketmq_testkit.emulator.history.deleted_groups import GroupDeletion
 from rocketmq_testkit.emulator.history.delivery_record import CHUNK_RECORDS, DeliveryRecord
 from rocketmq_testkit.emulator.history.events import BrokerEventKind, MoveKind, RefusedRequest, TrimReason

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from engine_world import World
+from engine_harness import EngineHarness
 from rocketmq_testkit.emulator.gate.call import GRPC_CHANNEL
 from rocketmq_testkit.emulator.history.seen_clients import CONNECTIONS_MAX, SeenClient, SeenClients
 
@@ -71,14 +71,14 @@ def test_leave_of_an_unknown_client_adds_no_client() -> None:
 
 
 @pytest.mark.parametrize("kill", [False, True])
-def test_client_has_left_a_stopped_broker_whose_connection_is_still_open(world: World, *, kill: bool) -> None:
+def test_client_has_left_a_stopped_broker_whose_connection_is_still_open(harness: EngineHarness, *, kill: bool) -> None:
     """A connection stays open while its client reads no bytes. A gRPC client stays connected to the proxy."""
-    clients = world.engine.history.clients
+    clients = harness.engine.history.clients
     for client in ("c1", f"{GRPC_CHANNEL}c2"):
-        world.heartbeat(client)
-    world.advance(5_000)
-    world.engine.stop(world.broker, kill=kill)
+        harness.heartbeat(client)
+    harness.advance(5_000)
+    harness.engine.stop(harness.broker, kill=kill)
     assert (clients.has("c1"), clients.has(f"{GRPC_CHANNEL}c2")) == (False, True)
     found = clients.on("c1")
     assert found is not None
-    assert found.left_ms == world.now_ms
+    assert found.left_ms == harness.now_ms

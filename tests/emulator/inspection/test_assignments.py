@@ -1,7 +1,7 @@
 """The assignment of queues as an inspection derives it: from requests, and by the one strategy that explains these."""
 
 import pytest
-from engine_world import World
+from engine_harness import EngineHarness
 from inspected import look
 from pull_operation import pull_of
 from rocketmq_testkit.emulator.inspection.strategies import STRATEGIES, agreeing, owners
@@ -12,15 +12,15 @@ QUEUES = [MessageQueue("A", "broker-a", queue_id) for queue_id in range(8)]
 CLIENTS = ["c1", "c2", "c3"]
 
 
-def pull(world: World, client: str, queue_id: int) -> None:
+def pull(harness: EngineHarness, client: str, queue_id: int) -> None:
     operation = pull_of("G", "A", queue=queue_id)
-    world.engine.submit(world.broker, operation, world.channels[client])
+    harness.engine.submit(harness.broker, operation, harness.channels[client])
 
 
-def join(world: World, *clients: str, queues: int = 4) -> None:
-    world.topic("A", queues=queues)
+def join(harness: EngineHarness, *clients: str, queues: int = 4) -> None:
+    harness.topic("A", queues=queues)
     for client in clients:
-        world.heartbeat(client, topics={"A": "*"})
+        harness.heartbeat(client, topics={"A": "*"})
 
 
 def test_each_strategy_divides_queues_among_clients_like_the_sdk() -> None:
@@ -36,79 +36,81 @@ def test_strategy_is_recognized_by_its_requests(strategy: str) -> None:
     assert agreeing(QUEUES, CLIENTS, {}) == []
 
 
-def test_assignments_are_unknown_before_the_first_request(world: World) -> None:
-    join(world, "c1", "c2")
-    found = look(world).assignments("G", "A")
+def test_assignments_are_unknown_before_the_first_request(harness: EngineHarness) -> None:
+    join(harness, "c1", "c2")
+    found = look(harness).assignments("G", "A")
     assert [(view.queue_id, view.client, view.strategy, view.requested_ms) for view in found] == [
         (queue_id, None, "not known", None) for queue_id in range(4)
     ]
-    assert look(world).assignments("G", "missing") == []
-    assert look(world).assignments("missing", "A") == []
+    assert look(harness).assignments("G", "missing") == []
+    assert look(harness).assignments("missing", "A") == []
 
 
-def test_queues_without_a_request_are_assigned_by_the_strategy_that_explains_the_requests(world: World) -> None:
-    join(world, "c1", "c2")
-    pull(world, "c1", 0)
-    pull(world, "c1", 1)
-    found = {view.queue_id: view for view in look(world).assignments("G", "A")}
+def test_queues_without_a_request_are_assigned_by_the_strategy_that_explains_the_requests(
+    harness: EngineHarness,
+) -> None:
+    join(harness, "c1", "c2")
+    pull(harness, "c1", 0)
+    pull(harness, "c1", 1)
+    found = {view.queue_id: view for view in look(harness).assignments("G", "A")}
     assert [found[queue_id].client for queue_id in range(4)] == ["c1", "c1", "c2", "c2"]
     assert {view.strategy for view in found.values()} == {"AVG"}
-    assert [found[queue_id].requested_ms for queue_id in range(4)] == [world.now_ms, world.now_ms, None, None]
+    assert [found[queue_id].requested_ms for queue_id in range(4)] == [harness.now_ms, harness.now_ms, None, None]
 
 
-def test_queue_is_assigned_to_the_client_of_the_newest_request(world: World) -> None:
-    join(world, "c1", "c2", queues=1)
-    pull(world, "c1", 0)
-    world.advance(10)
-    pull(world, "c2", 0)
-    (view,) = look(world).assignments("G", "A")
-    assert (view.client, view.requested_ms) == ("c2", world.now_ms)
+def test_queue_is_assigned_to_the_client_of_the_newest_request(harness: EngineHarness) -> None:
+    join(harness, "c1", "c2", queues=1)
+    pull(harness, "c1", 0)
+    harness.advance(10)
+    pull(harness, "c2", 0)
+    (view,) = look(harness).assignments("G", "A")
+    assert (view.client, view.requested_ms) == ("c2", harness.now_ms)
 
 
-def test_newest_request_of_each_queue_determines_its_client(world: World) -> None:
+def test_newest_request_of_each_queue_determines_its_client(harness: EngineHarness) -> None:
     """A newer request of the same client for another queue does not matter."""
-    join(world, "c1", "c2", queues=2)
-    pull(world, "c2", 0)
-    pull(world, "c1", 0)
-    world.advance(10)
-    pull(world, "c2", 0)
-    world.advance(10)
-    pull(world, "c1", 1)
-    found = {view.queue_id: (view.client, view.requested_ms) for view in look(world).assignments("G", "A")}
-    assert found == {0: ("c2", world.now_ms - 10), 1: ("c1", world.now_ms)}
-    pull(world, "c1", 0)
-    assert look(world).assignments("G", "A")[0].client == "c1"
+    join(harness, "c1", "c2", queues=2)
+    pull(harness, "c2", 0)
+    pull(harness, "c1", 0)
+    harness.advance(10)
+    pull(harness, "c2", 0)
+    harness.advance(10)
+    pull(harness, "c1", 1)
+    found = {view.queue_id: (view.client, view.requested_ms) for view in look(harness).assignments("G", "A")}
+    assert found == {0: ("c2", harness.now_ms - 10), 1: ("c1", harness.now_ms)}
+    pull(harness, "c1", 0)
+    assert look(harness).assignments("G", "A")[0].client == "c1"
 
 
-def test_queue_is_not_assigned_to_a_client_that_pops_from_any_queue(world: World) -> None:
+def test_queue_is_not_assigned_to_a_client_that_pops_from_any_queue(harness: EngineHarness) -> None:
     """The client's earlier pull of the queue no longer counts."""
-    join(world, "c1", "c2", queues=1)
-    pull(world, "c2", 0)
-    world.advance(10)
-    pull(world, "c1", 0)
+    join(harness, "c1", "c2", queues=1)
+    pull(harness, "c2", 0)
+    harness.advance(10)
+    pull(harness, "c1", 0)
     pop = PopMessage(
-        "G", "A", queue_id=-1, max_msg_nums=32, invisible_ms=10_000, born_ms=world.now_ms, exp_type="TAG", exp="*"
+        "G", "A", queue_id=-1, max_msg_nums=32, invisible_ms=10_000, born_ms=harness.now_ms, exp_type="TAG", exp="*"
     )
-    world.engine.submit(world.broker, pop, world.channels["c1"])
-    found = [(view.queue_id, view.client) for view in look(world).assignments("G", "A")]
+    harness.engine.submit(harness.broker, pop, harness.channels["c1"])
+    found = [(view.queue_id, view.client) for view in look(harness).assignments("G", "A")]
     assert found == [(-1, "c1"), (0, "c2")]
 
 
-def test_members_of_a_popping_group_may_pop_any_queue(world: World) -> None:
-    join(world, "c1", "c2")
+def test_members_of_a_popping_group_may_pop_any_queue(harness: EngineHarness) -> None:
+    join(harness, "c1", "c2")
     pop = PopMessage(
-        "G", "A", queue_id=-1, max_msg_nums=32, invisible_ms=10_000, born_ms=world.now_ms, exp_type="TAG", exp="*"
+        "G", "A", queue_id=-1, max_msg_nums=32, invisible_ms=10_000, born_ms=harness.now_ms, exp_type="TAG", exp="*"
     )
     for client in ("c1", "c2"):
-        world.engine.submit(world.broker, pop, world.channels[client])
-    found = look(world).assignments("G", "A")
+        harness.engine.submit(harness.broker, pop, harness.channels[client])
+    found = look(harness).assignments("G", "A")
     assert [(view.queue_id, view.client, view.strategy) for view in found] == [(-1, "c1", "POP"), (-1, "c2", "POP")]
 
 
-def test_each_member_of_a_broadcasting_group_has_each_queue(world: World) -> None:
-    world.topic("A", queues=2)
+def test_each_member_of_a_broadcasting_group_has_each_queue(harness: EngineHarness) -> None:
+    harness.topic("A", queues=2)
     for client in ("c1", "c2"):
-        world.heartbeat(client, topics={"A": "*"}, model="BROADCASTING")
-    found = look(world).assignments("G", "A")
+        harness.heartbeat(client, topics={"A": "*"}, model="BROADCASTING")
+    found = look(harness).assignments("G", "A")
     assert [(view.queue_id, view.client) for view in found] == [(0, "c1"), (0, "c2"), (1, "c1"), (1, "c2")]
     assert {view.strategy for view in found} == {"BROADCASTING"}

@@ -1,7 +1,7 @@
 """The index of ids and keys grows in bounded steps, and finds the same records as a search of the log."""
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from inspected import look
 from rocketmq_testkit.emulator.inspection import log_index
 from rocketmq_testkit.emulator.inspection.engine_parts import NoSurroundings
@@ -19,18 +19,18 @@ def id_of(number: int) -> str:
 
 
 @pytest.fixture
-def filled(monkeypatch: pytest.MonkeyPatch) -> World:
-    """Return a world whose messages fill many blocks of the index.
+def filled(monkeypatch: pytest.MonkeyPatch) -> EngineHarness:
+    """Return a harness whose messages fill many blocks of the index.
 
     The index covers blocks of BLOCK_BYTES. The last SEARCHED_BYTES of the log may stay without an index.
     """
     monkeypatch.setattr(log_index, "SEARCHED_BYTES", 1 << 10)
     monkeypatch.setattr(log_index, "BLOCK_BYTES", 500)
-    world = make_world()
-    world.topic("A")
+    harness = make_harness()
+    harness.topic("A")
     for number in range(MESSAGES):
-        world.send("A", UNIQ_KEY=id_of(number), KEYS=f"k{number} all")
-    return world
+        harness.send("A", UNIQ_KEY=id_of(number), KEYS=f"k{number} all")
+    return harness
 
 
 def searched_bytes(index: LogIndex, monkeypatch: pytest.MonkeyPatch, text: str) -> int:
@@ -47,7 +47,7 @@ def searched_bytes(index: LogIndex, monkeypatch: pytest.MonkeyPatch, text: str) 
     return sum(read)
 
 
-def test_a_search_finds_the_same_records_after_each_indexing_step(filled: World) -> None:
+def test_a_search_finds_the_same_records_after_each_indexing_step(filled: EngineHarness) -> None:
     index = LogIndex(filled.broker.store.log)
     expected = {text: LogIndex(filled.broker.store.log).records(text) for text in (id_of(3), id_of(199), "k7", "all")}
     assert [len(found) for found in expected.values()] == [1, 1, 1, MESSAGES]
@@ -62,11 +62,11 @@ def test_records_of_all_segments_are_indexed(monkeypatch: pytest.MonkeyPatch) ->
     """No block spans two segments: the next block begins with the first record of the next segment."""
     monkeypatch.setattr(log_index, "SEARCHED_BYTES", 1 << 10)
     monkeypatch.setattr(log_index, "BLOCK_BYTES", 25_000)
-    world = make_world(mapped_file_size_commit_log=150 * 1024, max_message_size=16 * 1024)
-    world.topic("A")
+    harness = make_harness(mapped_file_size_commit_log=150 * 1024, max_message_size=16 * 1024)
+    harness.topic("A")
     for number in range(60):
-        world.send("A", bytes(10_000), UNIQ_KEY=id_of(number))
-    log = world.broker.store.log
+        harness.send("A", bytes(10_000), UNIQ_KEY=id_of(number))
+    log = harness.broker.store.log
     assert log.max_offset > 3 * log.segment_bytes
     index = LogIndex(log)
     while index.is_behind:
@@ -75,7 +75,7 @@ def test_records_of_all_segments_are_indexed(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_step_indexes_one_block_and_the_search_reads_only_blocks_with_the_text(
-    filled: World, monkeypatch: pytest.MonkeyPatch
+    filled: EngineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = filled.broker.store.log
     index = LogIndex(log)
@@ -89,7 +89,7 @@ def test_a_step_indexes_one_block_and_the_search_reads_only_blocks_with_the_text
 
 
 def test_only_searches_after_the_first_long_ones_extend_the_index_by_a_small_share(
-    filled: World, monkeypatch: pytest.MonkeyPatch
+    filled: EngineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = filled.broker.store.log
     index = LogIndex(log)
@@ -102,7 +102,7 @@ def test_only_searches_after_the_first_long_ones_extend_the_index_by_a_small_sha
     assert not index.is_behind
 
 
-def test_a_search_after_a_crash_finds_new_records_and_no_lost_ones(filled: World) -> None:
+def test_a_search_after_a_crash_finds_new_records_and_no_lost_ones(filled: EngineHarness) -> None:
     """Lost records are removed from the index, and records at their offsets are added."""
     filled.engine.execute(filled.broker, UpdateBrokerConfig({"flushDiskType": "ASYNC_FLUSH"}))
     inspection = look(filled)
@@ -123,7 +123,7 @@ def test_a_search_after_a_crash_finds_new_records_and_no_lost_ones(filled: World
     assert [copy.state for copy in found.copies] == [CopyState.STORED]
 
 
-def test_records_at_the_offsets_of_lost_ones_are_indexed(filled: World) -> None:
+def test_records_at_the_offsets_of_lost_ones_are_indexed(filled: EngineHarness) -> None:
     """An indexing step notices the crash itself, without a search in between."""
     filled.engine.execute(filled.broker, UpdateBrokerConfig({"flushDiskType": "ASYNC_FLUSH"}))
     filled.advance(60_000)
@@ -145,7 +145,7 @@ def test_records_at_the_offsets_of_lost_ones_are_indexed(filled: World) -> None:
 
 
 def test_the_inspection_of_a_copy_uses_the_index_of_the_original(
-    filled: World, monkeypatch: pytest.MonkeyPatch
+    filled: EngineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The inspection of a copy finds the messages that the log had when it was copied, and no later ones."""
     inspection = look(filled)
@@ -164,13 +164,13 @@ def test_the_inspection_of_a_copy_uses_the_index_of_the_original(
     assert not copied.find(id_of(MESSAGES))
 
 
-def test_a_copy_of_an_inspection_without_an_index_builds_its_own(filled: World) -> None:
+def test_a_copy_of_an_inspection_without_an_index_builds_its_own(filled: EngineHarness) -> None:
     copied = Inspection(instant_copy(filled.engine), NoSurroundings(), like=look(filled))
     assert copied.extend_index()
     assert copied.find(id_of(3))
 
 
-def test_a_copy_still_finds_messages_that_the_original_lost_later(filled: World) -> None:
+def test_a_copy_still_finds_messages_that_the_original_lost_later(filled: EngineHarness) -> None:
     filled.engine.execute(filled.broker, UpdateBrokerConfig({"flushDiskType": "ASYNC_FLUSH"}))
     filled.advance(60_000)
     for number in range(MESSAGES, 2 * MESSAGES):

@@ -5,7 +5,7 @@ The model has the messages that its clients acknowledged in time. It has neither
 
 from typing import Any
 
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inspected import TABLES, look
@@ -20,55 +20,55 @@ GROUP = "G"
 class Model:
     """Clients of one group: the receipts that they hold, and the messages that they have acknowledged."""
 
-    def __init__(self, world: World, *, order: bool) -> None:
-        self.world = world
+    def __init__(self, harness: EngineHarness, *, order: bool) -> None:
+        self.harness = harness
         self.order = order
         self.sent: list[str] = []
         self.receipts: dict[str, tuple[Receipt, int]] = {}
         self.acknowledged: set[str] = set()
-        self.kept = look(world)
+        self.kept = look(harness)
         """An inspection that is used after each step, and so reads only what has changed since."""
 
     def send(self, number: int) -> None:
         self.sent.append(f"7F0000010A2B18B4AAC2{len(self.sent):012X}")
-        self.world.send("A", b"m", queue=0, UNIQ_KEY=self.sent[-1])
+        self.harness.send("A", b"m", queue=0, UNIQ_KEY=self.sent[-1])
 
     def pop(self, number: int) -> None:
-        popped = self.world.popped(
+        popped = self.harness.popped(
             "A", count=1 + number % 3, invisible_ms=INVISIBLE_MS, order=self.order, attempt=str(number)
         )
         for message in popped:
-            until_ms = self.world.now_ms + INVISIBLE_MS
+            until_ms = self.harness.now_ms + INVISIBLE_MS
             name = property_map(message.record)["UNIQ_KEY"]
-            self.receipts[name] = self.world.receipt(message), until_ms
+            self.receipts[name] = self.harness.receipt(message), until_ms
             if self.order:  # a pop with the same attempt id returns the whole batch again
                 self.acknowledged.discard(name)
 
     def acknowledge(self, number: int) -> None:
         if (held := self._held(number)) is not None:
             name, receipt, _ = held
-            self.world.ack("A", receipt)
+            self.harness.ack("A", receipt)
             self.acknowledged.add(name)
             del self.receipts[name]
 
     def change(self, number: int) -> None:
         if (held := self._held(number)) is not None:
             name, receipt, _ = held
-            changed = self.world.change("A", receipt, 10_000)
-            self.receipts[name] = changed, self.world.now_ms + 10_000
+            changed = self.harness.change("A", receipt, 10_000)
+            self.receipts[name] = changed, self.harness.now_ms + 10_000
 
     def advance(self, number: int) -> None:
-        self.world.advance((10, 900, 4_000, 9_000, 26_000)[number % 5])
+        self.harness.advance((10, 900, 4_000, 9_000, 26_000)[number % 5])
 
     def restart(self, number: int) -> None:
-        self.world.engine.restart(self.world.broker)
+        self.harness.engine.restart(self.harness.broker)
 
     def _held(self, number: int) -> tuple[str, Receipt, int] | None:
-        held = [(name, *each) for name, each in self.receipts.items() if each[1] > self.world.now_ms]
+        held = [(name, *each) for name, each in self.receipts.items() if each[1] > self.harness.now_ms]
         return held[number % len(held)] if held else None
 
     def check(self) -> None:
-        inspection = look(self.world)
+        inspection = look(self.harness)
         assert self.kept.receipts() == inspection.receipts()
         in_flight = [message_of(inspection.at(view.place)).message_id for view in inspection.receipts(GROUP)]
         assert len(in_flight) == len(set(in_flight))
@@ -109,9 +109,9 @@ STEPS = (
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 1_000)), max_size=30),
 )
 def test_each_message_is_acknowledged_in_flight_or_unread(table: str, order: bool, steps: list[Any]) -> None:
-    world = make_world(**TABLES[table][0])
-    world.topic("A")
-    model = Model(world, order=order)
+    harness = make_harness(**TABLES[table][0])
+    harness.topic("A")
+    model = Model(harness, order=order)
     for step, number in steps:
         step(model, number)
         model.check()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from all_tables import changes, held_by
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from inspected import in_every_state, look
@@ -27,7 +27,7 @@ KEYS: list[dict[str, Any]] = [
     {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": True, "enable_pop_buffer_merge": True},
     {"enable_lmq": True, "timer_roll_window_slot": 10, "delivery_record_max_entries": 0},
 ]
-Step = Callable[[World, int], object]
+Step = Callable[[EngineHarness, int], object]
 
 
 def look_at_everything(inspection: Inspection) -> None:
@@ -62,30 +62,30 @@ def look_at_everything(inspection: Inspection) -> None:
         list(getattr(inspection, reader)())
 
 
-def assert_looking_changes_nothing(world: World) -> None:
-    inspection = look(world)
-    before = held_by(world.engine)
+def assert_looking_changes_nothing(harness: EngineHarness) -> None:
+    inspection = look(harness)
+    before = held_by(harness.engine)
     look_at_everything(inspection)
-    assert changes(before, held_by(world.engine)) == {}
+    assert changes(before, held_by(harness.engine)) == {}
 
 
-def send(world: World, number: int) -> None:
+def send(harness: EngineHarness, number: int) -> None:
     more: tuple[dict[str, str], ...] = (
         {},
         {"DELAY": "3"},
-        {"TIMER_DELIVER_MS": str(world.now_ms + 9_000)},
+        {"TIMER_DELIVER_MS": str(harness.now_ms + 9_000)},
         {"KEYS": f"k{number % 3}"},
         HALF,
     )
     topic = TOPICS[number % 3]
-    world.send(topic, b"m", queue=0, **{"KEYS": "k", **more[number % 5]})
+    harness.send(topic, b"m", queue=0, **{"KEYS": "k", **more[number % 5]})
 
 
 HALF = {"TRAN_MSG": "true", "PGROUP": "P"}
 
 
-def pop(world: World, number: int) -> None:
-    world.pop(
+def pop(harness: EngineHarness, number: int) -> None:
+    harness.pop(
         TOPICS[number % 3],
         group=GROUPS[number % 2],
         order=number % 7 == 0,
@@ -94,16 +94,16 @@ def pop(world: World, number: int) -> None:
     )
 
 
-def acknowledge(world: World, number: int) -> None:
-    popped = world.popped("A", count=2, group="G", invisible_ms=30_000)
+def acknowledge(harness: EngineHarness, number: int) -> None:
+    popped = harness.popped("A", count=2, group="G", invisible_ms=30_000)
     if popped:
-        world.ack("A", world.receipt(popped[0]))
+        harness.ack("A", harness.receipt(popped[0]))
         if number % 2:
-            world.change("A", world.receipt(popped[-1]), 10_000)
+            harness.change("A", harness.receipt(popped[-1]), 10_000)
 
 
-def pull(world: World, number: int) -> None:
-    channel = world.channels.get(f"c{number % 3}", DirectChannel("other"))
+def pull(harness: EngineHarness, number: int) -> None:
+    channel = harness.channels.get(f"c{number % 3}", DirectChannel("other"))
     operation = pull_of(
         "G",
         TOPICS[number % 3],
@@ -111,52 +111,52 @@ def pull(world: World, number: int) -> None:
         commit=number % 3 if number % 5 == 0 else None,
         suspend_ms=15_000 if number % 2 else None,
     )
-    world.engine.submit(world.broker, operation, channel)
+    harness.engine.submit(harness.broker, operation, channel)
 
 
-def heartbeat(world: World, number: int) -> None:
-    world.heartbeat(f"c{number % 3}", GROUPS[number % 2], dict.fromkeys(TOPICS[: number % 4], "a"), version=number)
+def heartbeat(harness: EngineHarness, number: int) -> None:
+    harness.heartbeat(f"c{number % 3}", GROUPS[number % 2], dict.fromkeys(TOPICS[: number % 4], "a"), version=number)
 
 
-def reset(world: World, number: int) -> None:
-    world.engine.submit(world.broker, ResetOffset(GROUPS[number % 2], TOPICS[number % 3], 0, 0, offset=0))
+def reset(harness: EngineHarness, number: int) -> None:
+    harness.engine.submit(harness.broker, ResetOffset(GROUPS[number % 2], TOPICS[number % 3], 0, 0, offset=0))
 
 
-def lock(world: World, number: int) -> None:
+def lock(harness: EngineHarness, number: int) -> None:
     queues = [MessageQueue("A", "broker-a", 0)]
-    world.engine.submit(world.broker, LockBatchMq("G", f"c{number % 3}", queues))
+    harness.engine.submit(harness.broker, LockBatchMq("G", f"c{number % 3}", queues))
 
 
-def end(world: World, number: int) -> None:
-    sent = world.send("A", b"half", queue=0, **HALF)
+def end(harness: EngineHarness, number: int) -> None:
+    sent = harness.send("A", b"half", queue=0, **HALF)
     how = (8, 12)[number % 2]
-    world.engine.submit(
-        world.broker, EndTransaction("P", sent.queue_offset, sent.physical_offset, how, False, sent.msg_id)
+    harness.engine.submit(
+        harness.broker, EndTransaction("P", sent.queue_offset, sent.physical_offset, how, False, sent.msg_id)
     )
 
 
-def send_back(world: World, number: int) -> None:
-    sent = world.send("A")
+def send_back(harness: EngineHarness, number: int) -> None:
+    sent = harness.send("A")
     operation = SendMessageBack("G", sent.physical_offset, number % 3 - 1, origin_topic="A")
-    world.engine.submit(world.broker, operation)
+    harness.engine.submit(harness.broker, operation)
 
 
-def advance(world: World, number: int) -> None:
-    world.advance((1, 700, 5_000, 31_000, 90_000)[number % 5])
+def advance(harness: EngineHarness, number: int) -> None:
+    harness.advance((1, 700, 5_000, 31_000, 90_000)[number % 5])
 
 
-def stop(world: World, number: int) -> None:
-    (world.engine.crash, world.engine.restart)[number % 2](world.broker)
+def stop(harness: EngineHarness, number: int) -> None:
+    (harness.engine.crash, harness.engine.restart)[number % 2](harness.broker)
 
 
-def delete(world: World, number: int) -> None:
-    world.engine.submit(world.broker, DeleteTopic("B"))
+def delete(harness: EngineHarness, number: int) -> None:
+    harness.engine.submit(harness.broker, DeleteTopic("B"))
 
 
-def close(world: World, number: int) -> None:
+def close(harness: EngineHarness, number: int) -> None:
     name = f"c{number % 3}"
-    if name in world.channels:
-        world.engine.submit(world.broker, ChannelClosed(), world.channels[name])
+    if name in harness.channels:
+        harness.engine.submit(harness.broker, ChannelClosed(), harness.channels[name])
 
 
 STEPS: list[Step] = [
@@ -165,12 +165,12 @@ STEPS: list[Step] = [
 ]  # fmt: skip
 
 
-def new_world(keys: dict[str, Any]) -> World:
-    world = make_world(**keys)
+def new_harness(keys: dict[str, Any]) -> EngineHarness:
+    harness = make_harness(**keys)
     for topic in TOPICS[:2]:
-        world.topic(topic, queues=2)
-    world.engine.execute(world.broker, CreateTopic(TopicConfig("C", 1, 1), {"+cleanup.policy": "COMPACTION"}))
-    return world
+        harness.topic(topic, queues=2)
+    harness.engine.execute(harness.broker, CreateTopic(TopicConfig("C", 1, 1), {"+cleanup.policy": "COMPACTION"}))
+    return harness
 
 
 @settings(max_examples=25, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
@@ -180,39 +180,39 @@ def new_world(keys: dict[str, Any]) -> World:
 )
 def test_looking_at_a_random_state_changes_nothing(keys: dict[str, Any], steps: list[tuple[Step, int]]) -> None:
     """A failure is not shrunk, which would take minutes: the paths of the changed values show the cause."""
-    world = new_world(keys)
+    harness = new_harness(keys)
     for step, number in steps:
-        step(world, number)
-    assert_looking_changes_nothing(world)
+        step(harness, number)
+    assert_looking_changes_nothing(harness)
 
 
 @pytest.mark.parametrize("keys", KEYS)
 def test_looking_at_messages_in_every_state_changes_nothing(keys: dict[str, Any]) -> None:
-    world = make_world(**keys)
-    in_every_state(world)
-    world.heartbeat("c1", topics={"A": "*"})
+    harness = make_harness(**keys)
+    in_every_state(harness)
+    harness.heartbeat("c1", topics={"A": "*"})
     for step in STEPS[3:14]:
-        step(world, 1)
-    assert_looking_changes_nothing(world)
+        step(harness, 1)
+    assert_looking_changes_nothing(harness)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda world: world.broker.store.note_empty_read("A", 7),
-        lambda world: world.broker.offsets.take_reset("G", "A", 0),
-        lambda world: world.broker.pop_buffer.drain(),
-        lambda world: world.engine.random_streams.stream("pop").below(2),
-        lambda world: world.engine.submit(world.broker, ResetOffset("G", "A", 0)),
+        lambda harness: harness.broker.store.note_empty_read("A", 7),
+        lambda harness: harness.broker.offsets.take_reset("G", "A", 0),
+        lambda harness: harness.broker.pop_buffer.drain(),
+        lambda harness: harness.engine.random_streams.stream("pop").below(2),
+        lambda harness: harness.engine.submit(harness.broker, ResetOffset("G", "A", 0)),
     ],
     ids=["empty read", "reset", "merge buffer", "random stream", "journal"],
 )
-def test_comparison_notices_each_kind_of_change(change: Callable[[World], object]) -> None:
-    world = new_world({"enable_pop_buffer_merge": True})
-    world.heartbeat("c1", topics={"A": "*"})
-    send(world, 0)
-    world.popped("A")
-    reset(world, 0)
-    before = held_by(world.engine)
-    change(world)
-    assert changes(before, held_by(world.engine)) != {}
+def test_comparison_notices_each_kind_of_change(change: Callable[[EngineHarness], object]) -> None:
+    harness = new_harness({"enable_pop_buffer_merge": True})
+    harness.heartbeat("c1", topics={"A": "*"})
+    send(harness, 0)
+    harness.popped("A")
+    reset(harness, 0)
+    before = held_by(harness.engine)
+    change(harness)
+    assert changes(before, held_by(harness.engine)) != {}

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from inspected import look
 from operation_counts import executed_lines
 from rocketmq_testkit.emulator.inspection import log_index
@@ -17,26 +17,26 @@ def id_of(number: int) -> str:
     return f"7F0000010A2B18B4AAC2{number:012X}"
 
 
-def filled(messages: int) -> tuple[World, Inspection]:
-    """Return a world with messages in one queue, ten of them in flight, whose log is indexed."""
-    world = make_world()
-    world.topic("A")
-    store = world.broker.store
+def filled(messages: int) -> tuple[EngineHarness, Inspection]:
+    """Return a harness with messages in one queue, ten of them in flight, whose log is indexed."""
+    harness = make_harness()
+    harness.topic("A")
+    store = harness.broker.store
     parts = [
         (0, b"tea", f"UNIQ_KEY\x01{id_of(number)}\x02KEYS\x01k{number}\x02".encode()) for number in range(messages)
     ]
     for first in range(0, messages, 1_000):
-        whole = MessageToStore("A", 0, b"", {}, world.now_ms, store.store_host)
+        whole = MessageToStore("A", 0, b"", {}, harness.now_ms, store.store_host)
         store.append_batch(parts[first : first + 1_000], whole)
-    world.popped("A", count=10, invisible_ms=60_000)
-    inspection = look(world)
+    harness.popped("A", count=10, invisible_ms=60_000)
+    inspection = look(harness)
     while inspection.extend_index():
         pass
-    return world, inspection
+    return harness, inspection
 
 
 @pytest.fixture(scope="module")
-def worlds() -> tuple[tuple[World, Inspection], tuple[World, Inspection]]:
+def harnesses() -> tuple[tuple[EngineHarness, Inspection], tuple[EngineHarness, Inspection]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(log_index, "SEARCHED_BYTES", 1 << 16)
         return filled(FEW), filled(MANY)
@@ -55,10 +55,10 @@ LOOKS: dict[str, Callable[[Inspection], object]] = {
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_work_of_a_look_does_not_grow_with_the_messages(
-    worlds: tuple[tuple[World, Inspection], tuple[World, Inspection]], name: str
+    harnesses: tuple[tuple[EngineHarness, Inspection], tuple[EngineHarness, Inspection]], name: str
 ) -> None:
     """The allowed growth is one comparison for each block of the index, that is for each 256 KiB of the log."""
-    (_, few), (_, many) = worlds
+    (_, few), (_, many) = harnesses
     for inspection in (few, many):
         assert LOOKS[name](inspection)
     blocks = (MANY - FEW) * 200 // log_index.BLOCK_BYTES

@@ -4,7 +4,7 @@ import struct
 from collections.abc import Sequence
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.message import properties as props
@@ -43,19 +43,19 @@ def body_of(parts: Sequence[tuple[int, bytes, bytes]]) -> bytes:
     )
 
 
-def store(world: World, parts: Sequence[tuple[int, bytes, bytes]], shared: dict[str, str]) -> SendResult:
-    world.topic("T")
+def store(harness: EngineHarness, parts: Sequence[tuple[int, bytes, bytes]], shared: dict[str, str]) -> SendResult:
+    harness.topic("T")
     message = SendMessage(
-        "PG", "T", 0, body_of(parts), dict(shared), ("10.0.0.1", 5000), world.now_ms, flag=3, batch=True
+        "PG", "T", 0, body_of(parts), dict(shared), ("10.0.0.1", 5000), harness.now_ms, flag=3, batch=True
     )
-    return world.ask(SendResult, message)
+    return harness.ask(SendResult, message)
 
 
-def stored(world: World) -> tuple[list[bytes], list[int]]:
+def stored(harness: EngineHarness) -> tuple[list[bytes], list[int]]:
     """Return the records of the queue and the tags codes of its units."""
-    outcome = world.pull("T").outcome
+    outcome = harness.pull("T").outcome
     assert isinstance(outcome, PullResult)
-    return list(outcome.records), list(world.broker.store.queues["T", 0].tags_codes)
+    return list(outcome.records), list(harness.broker.store.queues["T", 0].tags_codes)
 
 
 @given(PARTS, SHARED)
@@ -68,9 +68,9 @@ def test_copied_batch_messages_are_stored_like_merged_ones(
 
     If a name occurs twice, the copy contains both, and the last one counts.
     """
-    quick, plain = make_world(), make_world(enable_lmq=True)
+    quick, plain = make_harness(), make_harness(enable_lmq=True)
 
-    responses = [store(world, parts, shared) for world in (quick, plain)]
+    responses = [store(harness, parts, shared) for harness in (quick, plain)]
 
     (copies, codes), (merged, merged_codes) = stored(quick), stored(plain)
     assert codes == merged_codes
@@ -89,33 +89,33 @@ BEGINNINGS = (0, 1, 7, 200, 1000)
 def test_a_copied_batch_continues_in_the_next_log_file(before: int) -> None:
     """Copied batches continue in the next log file like single messages, and no message is lost at the border."""
     keys = {"max_message_size": 20_000, "mapped_file_size_commit_log": 160_000}
-    worlds = make_world(**keys), make_world(enable_lmq=True, **keys)
+    harnesses = make_harness(**keys), make_harness(enable_lmq=True, **keys)
     parts = [(0, f"{number}".encode() * 100, b"a\x01b\x02c\x01d\x02"[: number % 3 * 4]) for number in range(40)]
 
-    for world in worlds:
-        world.topic("T")
+    for harness in harnesses:
+        harness.topic("T")
         for _ in range(before):
-            world.send("T", b"x" * 20, UNIQ_KEY="k")
+            harness.send("T", b"x" * 20, UNIQ_KEY="k")
         for _ in range(30):
-            store(world, parts, {})
+            store(harness, parts, {})
 
-    copies, merged = (list(world.broker.store.log.records_from(0)) for world in worlds)
+    copies, merged = (list(harness.broker.store.log.records_from(0)) for harness in harnesses)
     assert copies == merged
     assert len(copies) == before + 30 * len(parts)
     assert copies[-1][0] > 2 * 160_000
-    queues = [world.broker.store.queues["T", 0] for world in worlds]
+    queues = [harness.broker.store.queues["T", 0] for harness in harnesses]
     assert queues[0].physical == queues[1].physical
     assert queues[0].sizes == queues[1].sizes
 
 
 def test_a_waiting_pull_gets_the_whole_batch() -> None:
     """A waiting pull gets all messages of a batch, after the whole batch is stored."""
-    world = make_world()
-    world.topic("T")
-    waiting = world.pull("T", suspend_ms=15_000)
+    harness = make_harness()
+    harness.topic("T")
+    waiting = harness.pull("T", suspend_ms=15_000)
     assert waiting.outcome is None
 
-    store(world, [(0, b"one", b""), (0, b"two", b"")], {})
+    store(harness, [(0, b"one", b""), (0, b"two", b"")], {})
 
     assert isinstance(waiting.outcome, PullResult)
     assert [decode(record).body for record in waiting.outcome.records] == [b"one", b"two"]
@@ -174,22 +174,22 @@ def test_a_split_batch_has_the_messages_that_it_was_built_from() -> None:
 
 def test_a_duplicate_property_name_stays_in_the_stored_text() -> None:
     """A duplicate name stays in the stored text, as upstream; its reader uses the last one."""
-    world = make_world()
-    store(world, [(0, b"a", b"X\x01y\x02X\x01z\x02")], {"WAIT": "true"})
+    harness = make_harness()
+    store(harness, [(0, b"a", b"X\x01y\x02X\x01z\x02")], {"WAIT": "true"})
 
-    [record] = stored(world)[0]
+    [record] = stored(harness)[0]
     assert decode(record).properties.startswith("X\x01y\x02X\x01z\x02WAIT\x01true\x02CLUSTER\x01")
     assert decode(record).property_map()["X"] == "z"
 
 
 def test_a_waiting_filtered_pull_is_woken_by_the_matching_message_of_a_batch() -> None:
     """A pull that waits with a property filter is woken by the first message of a batch that matches."""
-    world = make_world(enable_property_filter=True)
-    world.topic("T")
-    world.send("T")
-    waiting = world.pull("T", 1, suspend_ms=1000, expression="colour = 'red'", kind="SQL92")
+    harness = make_harness(enable_property_filter=True)
+    harness.topic("T")
+    harness.send("T")
+    waiting = harness.pull("T", 1, suspend_ms=1000, expression="colour = 'red'", kind="SQL92")
 
-    store(world, [(0, b"blue", b"colour\x01blue\x02"), (0, b"red", b"colour\x01red\x02")], {})
+    store(harness, [(0, b"blue", b"colour\x01blue\x02"), (0, b"red", b"colour\x01red\x02")], {})
 
     assert isinstance(waiting.outcome, PullResult)
     assert [decode(each).body for each in waiting.outcome.records] == [b"red"]

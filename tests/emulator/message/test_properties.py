@@ -1,7 +1,7 @@
 """The table of property names, and the text in which a record stores properties."""
 
 import pytest
-from engine_world import make_world
+from engine_harness import make_harness
 from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.message import properties as props
@@ -78,12 +78,12 @@ def test_a_broker_sets_and_removes_only_the_properties_of_the_table(batch: bool)
     """
     sent = {name: "x" for name, each in props.TABLE.items() if not each.steers}
     sent |= dict.fromkeys((*props.SET_AT_SEND, *props.REMOVED_AT_SEND), "x")
-    world = make_world()
-    world.topic("T")
+    harness = make_harness()
+    harness.topic("T")
     body, properties = (batch_body([(b"m", sent)]), {}) if batch else (b"m", dict(sent))
-    operation = SendMessage("PG", "T", 0, body, properties, ("10.0.0.1", 5000), world.now_ms, batch=batch)
-    world.ask(SendResult, operation)
-    outcome = world.pull("T").outcome
+    operation = SendMessage("PG", "T", 0, body, properties, ("10.0.0.1", 5000), harness.now_ms, batch=batch)
+    harness.ask(SendResult, operation)
+    outcome = harness.pull("T").outcome
     assert isinstance(outcome, PullResult)
     stored = stored_record.decode(outcome.records[0]).property_map()
     assert {name for name in sent if stored.get(name) != "x"} == {*props.SET_AT_SEND, *props.REMOVED_AT_SEND}

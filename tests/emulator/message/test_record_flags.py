@@ -1,7 +1,7 @@
 """The bits of a stored message's system flag that the broker sets."""
 
 import pytest
-from engine_world import World
+from engine_harness import EngineHarness
 from rocketmq_testkit.emulator.message.stored_record import Record, decode, is_readable, unpack_host
 from rocketmq_testkit.emulator.operations.cluster import GetBrokerRuntimeInfo, RuntimeInfoResult
 from rocketmq_testkit.emulator.operations.consume import PullResult
@@ -11,8 +11,8 @@ from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from rocketmq_testkit.remoting.client import batch_body
 
 
-def stored(world: World) -> list[Record]:
-    outcome = world.pull("T").outcome
+def stored(harness: EngineHarness) -> list[Record]:
+    outcome = harness.pull("T").outcome
     assert isinstance(outcome, PullResult)
     return [decode(record) for record in outcome.records]
 
@@ -20,50 +20,52 @@ def stored(world: World) -> list[Record]:
 @pytest.mark.parametrize("claimed", [0x10, 0x20, 0x30])
 @pytest.mark.parametrize("sender", ["10.0.0.1", "::1"])
 def test_host_bits_match_the_stored_addresses_whatever_flag_the_sender_sets(
-    world: World, claimed: int, sender: str
+    harness: EngineHarness, claimed: int, sender: str
 ) -> None:
     """The host bits match the stored addresses regardless of the sender's flag, so every record can be decoded."""
-    world.topic("T")
-    sent = SendMessage("PG", "T", 0, b"x", {}, (sender, 5), world.now_ms, sys_flag=claimed | 0x100)
-    world.ask(SendResult, sent)
-    [record] = stored(world)
+    harness.topic("T")
+    sent = SendMessage("PG", "T", 0, b"x", {}, (sender, 5), harness.now_ms, sys_flag=claimed | 0x100)
+    harness.ask(SendResult, sent)
+    [record] = stored(harness)
     assert (unpack_host(record.born_host), record.body) == ((sender, 5), b"x")
     assert record.sys_flag == 0x100 | (0x10 if sender == "::1" else 0)
-    assert [message.queue_offset for message in world.popped("T")] == [0]
+    assert [message.queue_offset for message in harness.popped("T")] == [0]
 
 
-def test_messages_have_the_multi_tag_bit_while_their_topic_is_multi_tag(world: World) -> None:
+def test_messages_have_the_multi_tag_bit_while_their_topic_is_multi_tag(harness: EngineHarness) -> None:
     """Messages of a topic have the multi-tag bit while its filter type is MULTI_TAG."""
     for kind in ("MULTI_TAG", "SINGLE_TAG"):
-        world.engine.execute(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6, topic_filter_type=kind)))
-        world.send("T")
-    assert [record.sys_flag for record in stored(world)] == [0x2, 0]
+        harness.engine.execute(harness.broker, CreateTopic(TopicConfig("T", 1, 1, 6, topic_filter_type=kind)))
+        harness.send("T")
+    assert [record.sys_flag for record in stored(harness)] == [0x2, 0]
 
 
-def test_with_the_defect_a_message_with_a_false_host_flag_is_in_the_log_and_in_no_queue(world: World) -> None:
+def test_with_the_defect_a_message_with_a_false_host_flag_is_in_the_log_and_in_no_queue(harness: EngineHarness) -> None:
     """No pull and no query by key finds the message; a message with the true flag of an IPv6 client is stored."""
-    world.engine.defects.enable("unreadable_host_flag")
-    world.topic("T")
+    harness.engine.defects.enable("unreadable_host_flag")
+    harness.topic("T")
     for sender, flag in (("10.0.0.1", 0x10), ("10.0.0.1", 0x20), ("::1", 0x10)):
-        sent = SendMessage("PG", "T", 0, b"x", {"KEYS": "k"}, (sender, 5), world.now_ms, sys_flag=flag)
-        world.ask(SendResult, sent)
-        world.advance(1)
-    [record] = stored(world)
+        sent = SendMessage("PG", "T", 0, b"x", {"KEYS": "k"}, (sender, 5), harness.now_ms, sys_flag=flag)
+        harness.ask(SendResult, sent)
+        harness.advance(1)
+    [record] = stored(harness)
     assert unpack_host(record.born_host)[0] == "::1"
-    assert [is_readable(each) for _, each in world.broker.store.log.records_from(0)] == [False, False, True]
-    assert world.broker.store.log.record_at(0) is None
-    assert len(world.ask(MessagesResult, QueryMessage("T", "k", 9, 0, end_timestamp=world.now_ms + 1)).records) == 1
-    runtime_info = world.ask(RuntimeInfoResult, GetBrokerRuntimeInfo()).table
+    assert [is_readable(each) for _, each in harness.broker.store.log.records_from(0)] == [False, False, True]
+    assert harness.broker.store.log.record_at(0) is None
+    assert len(harness.ask(MessagesResult, QueryMessage("T", "k", 9, 0, end_timestamp=harness.now_ms + 1)).records) == 1
+    runtime_info = harness.ask(RuntimeInfoResult, GetBrokerRuntimeInfo()).table
     assert runtime_info["earliestMessageTimeStamp"] == str(record.store_timestamp)
-    world.engine.crash(power_loss=False)
-    assert [record.body for record in stored(world)] == [b"x"]
+    harness.engine.crash(power_loss=False)
+    assert [record.body for record in stored(harness)] == [b"x"]
 
 
 @pytest.mark.parametrize("alone", [True, False])
-def test_with_the_defect_a_batch_with_a_false_host_flag_is_in_no_queue(world: World, alone: bool) -> None:
+def test_with_the_defect_a_batch_with_a_false_host_flag_is_in_no_queue(harness: EngineHarness, alone: bool) -> None:
     """Each message of the batch gets the flag of the request."""
-    world.engine.defects.enable("unreadable_host_flag")
-    world.topic("T")
+    harness.engine.defects.enable("unreadable_host_flag")
+    harness.topic("T")
     body = batch_body([(b"one", {}), (b"two", {})][: 1 if alone else 2])
-    world.ask(SendResult, SendMessage("PG", "T", 0, body, {}, ("10.0.0.1", 5), world.now_ms, sys_flag=0x30, batch=True))
-    assert world.broker.store.max_offset("T", 0) == 0
+    harness.ask(
+        SendResult, SendMessage("PG", "T", 0, body, {}, ("10.0.0.1", 5), harness.now_ms, sys_flag=0x30, batch=True)
+    )
+    assert harness.broker.store.max_offset("T", 0) == 0

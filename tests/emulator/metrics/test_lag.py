@@ -4,7 +4,7 @@ The keys of `values` are the labels `consumer_group`, `is_retry` and `topic`, jo
 """
 
 import pytest
-from engine_world import World
+from engine_harness import EngineHarness
 from measured import join, samples, values
 from rocketmq_testkit.emulator.metrics import lag_samples
 from rocketmq_testkit.emulator.metrics.engine_samples import engine_samples
@@ -13,110 +13,110 @@ LAG, READY = "rocketmq_consumer_lag_messages", "rocketmq_consumer_ready_messages
 AGE = "rocketmq_consumer_lag_latency"
 
 
-def test_group_without_consumers_has_no_lag(world: World) -> None:
-    world.topic("A")
-    world.send("A")
-    world.pull("A", group="G")
-    assert values(world.engine, LAG) == {}
+def test_group_without_consumers_has_no_lag(harness: EngineHarness) -> None:
+    harness.topic("A")
+    harness.send("A")
+    harness.pull("A", group="G")
+    assert values(harness.engine, LAG) == {}
 
 
-def test_lag_counts_messages_after_the_committed_offset(world: World) -> None:
+def test_lag_counts_messages_after_the_committed_offset(harness: EngineHarness) -> None:
     """Messages that were pulled but not committed are in flight, and the rest is ready."""
-    world.topic("A")
+    harness.topic("A")
     for _ in range(5):
-        world.send("A")
-    join(world, "c1", {"A": "*"})
-    world.broker.offsets.commit("G", "A", 0, 1)
-    world.pull("A", 1, group="G", count=2)
-    assert values(world.engine, LAG) == {"G false A": 4}
-    assert values(world.engine, "rocketmq_consumer_inflight_messages") == {"G false A": 2}
-    assert values(world.engine, READY) == {"G false A": 2}
+        harness.send("A")
+    join(harness, "c1", {"A": "*"})
+    harness.broker.offsets.commit("G", "A", 0, 1)
+    harness.pull("A", 1, group="G", count=2)
+    assert values(harness.engine, LAG) == {"G false A": 4}
+    assert values(harness.engine, "rocketmq_consumer_inflight_messages") == {"G false A": 2}
+    assert values(harness.engine, READY) == {"G false A": 2}
 
 
-def test_age_of_the_lag_follows_the_clock_of_the_emulator(world: World) -> None:
+def test_age_of_the_lag_follows_the_clock_of_the_emulator(harness: EngineHarness) -> None:
     """It is the age of the first message that is not committed, and 0 without lag."""
-    world.topic("A")
-    join(world, "c1", {"A": "*"})
-    world.send("A")
-    world.advance(1_000)
-    world.send("A")
-    world.broker.offsets.commit("G", "A", 0, 0)
-    world.advance(60_000)
-    assert values(world.engine, AGE) == {"G false A": 61_000}
-    world.broker.offsets.commit("G", "A", 0, 1)
-    assert values(world.engine, AGE) == {"G false A": 60_000}
-    world.broker.offsets.commit("G", "A", 0, 2)
-    assert values(world.engine, AGE) == {"G false A": 0}
+    harness.topic("A")
+    join(harness, "c1", {"A": "*"})
+    harness.send("A")
+    harness.advance(1_000)
+    harness.send("A")
+    harness.broker.offsets.commit("G", "A", 0, 0)
+    harness.advance(60_000)
+    assert values(harness.engine, AGE) == {"G false A": 61_000}
+    harness.broker.offsets.commit("G", "A", 0, 1)
+    assert values(harness.engine, AGE) == {"G false A": 60_000}
+    harness.broker.offsets.commit("G", "A", 0, 2)
+    assert values(harness.engine, AGE) == {"G false A": 0}
 
 
-def test_lag_counts_only_messages_with_a_subscribed_tag(world: World) -> None:
-    world.topic("A")
-    world.broker.offsets.commit("G", "A", 0, 0)
+def test_lag_counts_only_messages_with_a_subscribed_tag(harness: EngineHarness) -> None:
+    harness.topic("A")
+    harness.broker.offsets.commit("G", "A", 0, 0)
     for tag in ("a", "b", "a", "c"):
-        world.send("A", TAGS=tag)
-    join(world, "c1", {"A": "a || c"})
-    assert values(world.engine, LAG) == {"G false A": 3}
+        harness.send("A", TAGS=tag)
+    join(harness, "c1", {"A": "a || c"})
+    assert values(harness.engine, LAG) == {"G false A": 3}
 
 
 def test_lag_of_many_messages_is_estimated_from_the_first_matches(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    harness: EngineHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The broker reads until it has more matches than its limit, here 2. Three of the first four messages match.
 
     It estimates the same share for all six messages, rounded down: four.
     """
     monkeypatch.setattr(lag_samples, "MATCHES_MAX", 2)
-    world.topic("A")
-    world.broker.offsets.commit("G", "A", 0, 0)
+    harness.topic("A")
+    harness.broker.offsets.commit("G", "A", 0, 0)
     for tag in "aababb":
-        world.send("A", TAGS=tag)
-    join(world, "c1", {"A": "a"})
-    assert values(world.engine, LAG) == {"G false A": 4}
+        harness.send("A", TAGS=tag)
+    join(harness, "c1", {"A": "a"})
+    assert values(harness.engine, LAG) == {"G false A": 4}
 
 
-def test_lag_of_a_popping_group_counts_messages_in_flight_and_undelivered_ones(world: World) -> None:
+def test_lag_of_a_popping_group_counts_messages_in_flight_and_undelivered_ones(harness: EngineHarness) -> None:
     """A popping group has a second sample for its retry messages."""
-    world.topic("A")
+    harness.topic("A")
     for _ in range(3):
-        world.send("A")
-    join(world, "c1", {"A": "*"}, pops=True)
-    world.popped("A", group="G", count=2, invisible_ms=10_000)
-    assert values(world.engine, LAG) == {"G false A": 3, "G true A": 0}
-    assert values(world.engine, READY) == {"G false A": 1, "G true A": 0}
-    world.advance(15_000)
-    assert values(world.engine, LAG) == {"G false A": 1, "G true A": 2}
+        harness.send("A")
+    join(harness, "c1", {"A": "*"}, pops=True)
+    harness.popped("A", group="G", count=2, invisible_ms=10_000)
+    assert values(harness.engine, LAG) == {"G false A": 3, "G true A": 0}
+    assert values(harness.engine, READY) == {"G false A": 1, "G true A": 0}
+    harness.advance(15_000)
+    assert values(harness.engine, LAG) == {"G false A": 1, "G true A": 2}
 
 
-def test_topic_without_permissions_has_no_lag(world: World) -> None:
-    world.topic("A", perm=0)
-    join(world, "c1", {"A": "*", "missing": "*"})
-    assert values(world.engine, LAG) == {}
+def test_topic_without_permissions_has_no_lag(harness: EngineHarness) -> None:
+    harness.topic("A", perm=0)
+    join(harness, "c1", {"A": "*", "missing": "*"})
+    assert values(harness.engine, LAG) == {}
 
 
-def test_a_read_of_many_metrics_pauses_after_each_part(world: World) -> None:
+def test_a_read_of_many_metrics_pauses_after_each_part(harness: EngineHarness) -> None:
     """A part has at most 200 samples. The first one has the samples of the whole broker as well, fewer than 20."""
     for number in range(300):
-        world.topic(f"T{number}")
-        world.send(f"T{number}")
+        harness.topic(f"T{number}")
+        harness.send(f"T{number}")
     for group in range(5):
-        join(world, f"c{group}", {f"T{number}": "*" for number in range(60)}, group=f"G{group}")
+        join(harness, f"c{group}", {f"T{number}": "*" for number in range(60)}, group=f"G{group}")
     run = longest = 0
-    for each in engine_samples(world.engine, {}):
+    for each in engine_samples(harness.engine, {}):
         run = 0 if each is None else run + 1
         longest = max(longest, run)
     assert 0 < longest <= 220
-    assert len(samples(world.engine)) > 2_000
+    assert len(samples(harness.engine)) > 2_000
 
 
-def test_reading_metrics_wakes_no_waiting_pop_and_changes_no_table(world: World) -> None:
+def test_reading_metrics_wakes_no_waiting_pop_and_changes_no_table(harness: EngineHarness) -> None:
     """Upstream, in contrast, executes a waiting pop again before it measures the lag."""
-    world.topic("A")
-    join(world, "c1", {"A": "*"}, pops=True)
-    waiting = world.pop("A", group="G", poll_ms=15_000)
-    lines, stored = world.engine.journal.written, world.broker.store.log.max_offset
-    before = samples(world.engine)
-    assert [(each.family.name, each.labels) for each in samples(world.engine)] == [
+    harness.topic("A")
+    join(harness, "c1", {"A": "*"}, pops=True)
+    waiting = harness.pop("A", group="G", poll_ms=15_000)
+    lines, stored = harness.engine.journal.written, harness.broker.store.log.max_offset
+    before = samples(harness.engine)
+    assert [(each.family.name, each.labels) for each in samples(harness.engine)] == [
         (each.family.name, each.labels) for each in before
     ]
     assert waiting.outcome is None
-    assert (world.engine.journal.written, world.broker.store.log.max_offset) == (lines, stored)
+    assert (harness.engine.journal.written, harness.broker.store.log.max_offset) == (lines, stored)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from engine_world import World
+from engine_harness import EngineHarness
 from rocketmq_testkit.emulator import operations
 from rocketmq_testkit.emulator.operations.base import Operation, Result
 from rocketmq_testkit.emulator.operations.offsets import GetMaxOffset, GetMinOffset
@@ -22,8 +22,8 @@ def declared(base: type[Operation] | type[Result]) -> Iterator[type[Operation] |
             yield from declared(each)
 
 
-def test_each_operation_is_handled_by_a_broker_or_the_name_server(world: World) -> None:
-    handled = {*world.broker.handlers, *world.engine.name_server.handlers}
+def test_each_operation_is_handled_by_a_broker_or_the_name_server(harness: EngineHarness) -> None:
+    handled = {*harness.broker.handlers, *harness.engine.name_server.handlers}
     assert set(declared(Operation)) - handled == set()
 
 

@@ -1,7 +1,7 @@
 """Thread pools: waiting requests, rejected requests, and the operations that occupy threads."""
 
 import pytest
-from engine_world import World, make_world, refused
+from engine_harness import EngineHarness, make_harness, refused
 from pull_operation import pull_of
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, EngineListeners
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -27,27 +27,27 @@ WAITED_TOO_LONG = (
 )
 
 
-def send_operation(world: World, *, through_proxy: bool = False) -> SendMessage:
+def send_operation(harness: EngineHarness, *, through_proxy: bool = False) -> SendMessage:
     """Return a send. Requests through the proxy do not pass the broker's pools."""
-    return SendMessage("PG", "T", 0, b"m", {}, ("10.0.0.1", 5000), world.now_ms, through_proxy=through_proxy)
+    return SendMessage("PG", "T", 0, b"m", {}, ("10.0.0.1", 5000), harness.now_ms, through_proxy=through_proxy)
 
 
-def submit(world: World, pool: BrokerPool, operation: Operation) -> DirectCall:
+def submit(harness: EngineHarness, pool: BrokerPool, operation: Operation) -> DirectCall:
     """Submit a request of a remoting client to a pool."""
     call = DirectCall(DirectChannel("client", ("10.0.0.1", 5000)))
-    pools = world.broker.request_pools
+    pools = harness.broker.request_pools
     pools.enter(pool, call, operation, pools.go_away_error(V5_3_3))
     return call
 
 
-def submit_send(world: World) -> DirectCall:
+def submit_send(harness: EngineHarness) -> DirectCall:
     """Submit a send of a remoting client."""
-    return submit(world, BrokerPool.SEND, send_operation(world))
+    return submit(harness, BrokerPool.SEND, send_operation(harness))
 
 
-def submit_send_through_proxy(world: World) -> DirectCall:
+def submit_send_through_proxy(harness: EngineHarness) -> DirectCall:
     """Submit a send of the gRPC proxy."""
-    return world.engine.submit(world.broker, send_operation(world, through_proxy=True))
+    return harness.engine.submit(harness.broker, send_operation(harness, through_proxy=True))
 
 
 def busy_remark(call: DirectCall) -> str:
@@ -58,43 +58,43 @@ def busy_remark(call: DirectCall) -> str:
     return error.remark
 
 
-def update_config(world: World, **keys: str) -> None:
+def update_config(harness: EngineHarness, **keys: str) -> None:
     """Change configuration keys at run time."""
-    world.ask(Done, UpdateBrokerConfig(keys))
+    harness.ask(Done, UpdateBrokerConfig(keys))
 
 
-def test_requests_run_at_once_while_nothing_occupies_threads(world: World) -> None:
+def test_requests_run_at_once_while_nothing_occupies_threads(harness: EngineHarness) -> None:
     """Without request times and without slaves to wait for, nothing occupies a thread.
 
     The pools are then inactive, and requests run at once, even if there is only one thread.
     """
-    assert not world.broker.request_pools.is_active
-    update_config(world, sendMessageThreadPoolNums="1", sendThreadPoolQueueCapacity="1")
-    world.topic("T")
-    assert not world.broker.request_pools.is_active
-    assert all(isinstance(submit_send(world).outcome, SendResult) for _ in range(5))
+    assert not harness.broker.request_pools.is_active
+    update_config(harness, sendMessageThreadPoolNums="1", sendThreadPoolQueueCapacity="1")
+    harness.topic("T")
+    assert not harness.broker.request_pools.is_active
+    assert all(isinstance(submit_send(harness).outcome, SendResult) for _ in range(5))
 
 
 def test_with_one_thread_requests_are_served_one_after_the_other() -> None:
     """With one thread each request waits for those before it, and is stored after its own service time."""
-    world = make_world(seed=1, request_times="send=50", **ONE_SEND_THREAD)
-    world.topic("T")
-    calls = [submit_send(world) for _ in range(3)]
+    harness = make_harness(seed=1, request_times="send=50", **ONE_SEND_THREAD)
+    harness.topic("T")
+    calls = [submit_send(harness) for _ in range(3)]
     for number, call in enumerate(calls):
-        world.advance(49)
+        harness.advance(49)
         assert call.outcome is None
-        assert world.broker.store.max_offset("T", 0) == number
-        world.advance(1)
+        assert harness.broker.store.max_offset("T", 0) == number
+        harness.advance(1)
         assert isinstance(call.outcome, SendResult)
 
 
 def test_a_request_to_a_full_pool_queue_is_rejected_as_overload() -> None:
     """A request is rejected at once if the queue of its pool is full. Waiting requests are served."""
-    world = make_world(seed=1, request_times="send=50", **ONE_SEND_THREAD)
-    world.topic("T")
-    calls = [submit_send(world) for _ in range(3)]
-    assert busy_remark(submit_send(world)) == "[OVERLOAD]system busy, start flow control for a while"
-    world.advance(150)
+    harness = make_harness(seed=1, request_times="send=50", **ONE_SEND_THREAD)
+    harness.topic("T")
+    calls = [submit_send(harness) for _ in range(3)]
+    assert busy_remark(submit_send(harness)) == "[OVERLOAD]system busy, start flow control for a while"
+    harness.advance(150)
     assert all(isinstance(call.outcome, SendResult) for call in calls)
 
 
@@ -103,31 +103,31 @@ def test_a_request_that_waits_too_long_in_the_queue_is_rejected() -> None:
 
     The broker checks every 10 ms, from one second after its start, and rejects the oldest request first.
     """
-    world = make_world(seed=1, request_times="send=5000", os_page_cache_busy_time_out_mills=9000, **ONE_SEND_THREAD)
-    world.topic("T")
-    world.advance(1_003)
-    first = submit_send(world)
-    second = submit_send(world)
-    world.advance(8)
-    third = submit_send(world)
-    world.advance(198)
+    harness = make_harness(seed=1, request_times="send=5000", os_page_cache_busy_time_out_mills=9000, **ONE_SEND_THREAD)
+    harness.topic("T")
+    harness.advance(1_003)
+    first = submit_send(harness)
+    second = submit_send(harness)
+    harness.advance(8)
+    third = submit_send(harness)
+    harness.advance(198)
     assert second.outcome is None
-    world.advance(1)
+    harness.advance(1)
     assert busy_remark(second) == WAITED_TOO_LONG.format(207, 1)
     assert third.outcome is None
-    world.advance(10)
+    harness.advance(10)
     assert busy_remark(third) == WAITED_TOO_LONG.format(209, 0)
-    world.advance(5_000)
+    harness.advance(5_000)
     assert isinstance(first.outcome, SendResult)
-    assert world.broker.store.max_offset("T", 0) == 1
+    assert harness.broker.store.max_offset("T", 0) == 1
 
 
 def test_without_fast_failure_no_request_is_rejected_for_waiting() -> None:
     """With brokerFastFailureEnable off no request is rejected for waiting."""
-    world = make_world(request_times="send=900", broker_fast_failure_enable=False, send_message_thread_pool_nums=1)
-    world.topic("T")
-    calls = [submit_send(world) for _ in range(5)]
-    world.advance(4_500)
+    harness = make_harness(request_times="send=900", broker_fast_failure_enable=False, send_message_thread_pool_nums=1)
+    harness.topic("T")
+    calls = [submit_send(harness) for _ in range(5)]
+    harness.advance(4_500)
     assert all(isinstance(call.outcome, SendResult) for call in calls)
 
 
@@ -150,20 +150,20 @@ def test_without_fast_failure_no_request_is_rejected_for_waiting() -> None:
 )
 def test_each_pool_has_its_own_maximum_wait(pool: BrokerPool, wait_ms: int | None) -> None:
     """Each pool has its own maximum wait. In a pool without one, requests wait until they are served."""
-    world = make_world(
+    harness = make_harness(
         seed=1, request_times=f"{pool.title}=60000", os_page_cache_busy_time_out_mills=90_000, **{pool.threads: 1}
     )
-    world.topic("T")
-    world.advance(2_000)
+    harness.topic("T")
+    harness.advance(2_000)
     pull = pull_of("G", "T")
-    submit(world, pool, pull)
-    waiting = submit(world, pool, pull)
+    submit(harness, pool, pull)
+    waiting = submit(harness, pool, pull)
     if wait_ms is not None:
-        world.advance(wait_ms - 1)
+        harness.advance(wait_ms - 1)
         assert waiting.outcome is None
-        world.advance(1)
+        harness.advance(1)
         assert busy_remark(waiting) == WAITED_TOO_LONG.format(wait_ms, 0)
-    world.advance(120_000)
+    harness.advance(120_000)
     assert waiting.outcome is not None
     assert isinstance(waiting.outcome, EngineError) == (wait_ms is not None)
 
@@ -175,20 +175,20 @@ def test_a_waiting_send_is_rejected_if_it_gets_its_thread_while_another_send_is_
     one releases its thread.
     """
     pools = {"send_message_thread_pool_nums": 2, "broker_fast_failure_enable": False}
-    world = make_world(seed=1, request_times="send=3000", **pools)
-    world.topic("T")
-    first = submit_send(world)
-    world.advance(500)
-    second = submit_send(world)
-    waiting = [submit_send(world) for _ in range(2)]
-    world.advance(2_499)
+    harness = make_harness(seed=1, request_times="send=3000", **pools)
+    harness.topic("T")
+    first = submit_send(harness)
+    harness.advance(500)
+    second = submit_send(harness)
+    waiting = [submit_send(harness) for _ in range(2)]
+    harness.advance(2_499)
     assert waiting[0].outcome is None
-    world.advance(1)
+    harness.advance(1)
     assert isinstance(first.outcome, SendResult)
     assert {busy_remark(each) for each in waiting} == {"[PC_SYNCHRONIZED]broker busy, start flow control for a while"}
-    world.advance(500)
+    harness.advance(500)
     assert isinstance(second.outcome, SendResult)
-    assert world.broker.store.max_offset("T", 0) == 2
+    assert harness.broker.store.max_offset("T", 0) == 2
 
 
 def test_a_slow_send_makes_the_broker_reject_waiting_new_and_proxy_sends() -> None:
@@ -196,44 +196,44 @@ def test_a_slow_send_makes_the_broker_reject_waiting_new_and_proxy_sends() -> No
 
     A send is slow if it occupies its thread for more than osPageCacheBusyTimeOutMills (1,000 ms by default).
     """
-    world = make_world(seed=1, request_times="send=3000", wait_time_mills_in_send_queue=10_000, **ONE_SEND_THREAD)
-    world.topic("T")
-    world.advance(2_000)
-    slow, waiting = submit_send(world), submit_send(world)
-    world.advance(1_000)
-    assert isinstance(submit_send_through_proxy(world).outcome, SendResult)
+    harness = make_harness(seed=1, request_times="send=3000", wait_time_mills_in_send_queue=10_000, **ONE_SEND_THREAD)
+    harness.topic("T")
+    harness.advance(2_000)
+    slow, waiting = submit_send(harness), submit_send(harness)
+    harness.advance(1_000)
+    assert isinstance(submit_send_through_proxy(harness).outcome, SendResult)
     assert waiting.outcome is None
-    world.advance(10)
+    harness.advance(10)
     assert busy_remark(waiting) == (
         "[PCBUSY_CLEAN_QUEUE]broker busy, start flow control for a while, period in queue: 1010ms, size of queue: 0"
     )
-    assert busy_remark(submit_send(world)) == "[REJECTREQUEST]system busy, start flow control for a while"
-    assert busy_remark(submit_send_through_proxy(world)) == (
+    assert busy_remark(submit_send(harness)) == "[REJECTREQUEST]system busy, start flow control for a while"
+    assert busy_remark(submit_send_through_proxy(harness)) == (
         "[PC_SYNCHRONIZED]broker busy, start flow control for a while"
     )
-    world.advance(1_990)
+    harness.advance(1_990)
     assert isinstance(slow.outcome, SendResult)
-    assert submit_send(world).outcome is None
-    world.advance(500)
-    assert isinstance(submit_send_through_proxy(world).outcome, SendResult)
+    assert submit_send(harness).outcome is None
+    harness.advance(500)
+    assert isinstance(submit_send_through_proxy(harness).outcome, SendResult)
 
 
 @pytest.mark.parametrize("form", RefusalForm)
 def test_request_refusals_reject_requests_of_the_pool_in_each_form(form: RefusalForm) -> None:
     """While requestRefusals names a pool, the broker rejects the pool's requests in the form that the key names."""
-    world = make_world(request_refusals=f"pull=OVERLOAD send={form.name}")
-    world.topic("T")
-    remark = busy_remark(submit_send(world))
+    harness = make_harness(request_refusals=f"pull=OVERLOAD send={form.name}")
+    harness.topic("T")
+    remark = busy_remark(submit_send(harness))
     assert remark.startswith(f"[{form.name}]")
-    update_config(world, requestRefusals="")
-    assert isinstance(submit_send(world).outcome, SendResult)
-    assert not world.broker.request_pools.is_active
+    update_config(harness, requestRefusals="")
+    assert isinstance(submit_send(harness).outcome, SendResult)
+    assert not harness.broker.request_pools.is_active
 
 
 def test_a_request_rejected_by_request_refusals_reports_the_maximum_wait() -> None:
     """The remark is that of a request that has waited for exactly the maximum wait of its pool."""
-    world = make_world(request_refusals="ack=TIMEOUT_CLEAN_QUEUE")
-    assert busy_remark(submit(world, BrokerPool.ACK, send_operation(world))) == WAITED_TOO_LONG.format(3_000, 0)
+    harness = make_harness(request_refusals="ack=TIMEOUT_CLEAN_QUEUE")
+    assert busy_remark(submit(harness, BrokerPool.ACK, send_operation(harness))) == WAITED_TOO_LONG.format(3_000, 0)
 
 
 @pytest.mark.parametrize(
@@ -250,27 +250,31 @@ def test_a_request_rejected_by_request_refusals_reports_the_maximum_wait() -> No
         ),
     ],
 )
-def test_an_invalid_request_refusals_value_is_rejected_and_changes_nothing(world: World, word: str, wrong: str) -> None:
+def test_an_invalid_request_refusals_value_is_rejected_and_changes_nothing(
+    harness: EngineHarness, word: str, wrong: str
+) -> None:
     """The error names the wrong part of the value: its form, the pool, or the form of the rejection."""
     with pytest.raises(EngineError) as raised:
-        update_config(world, requestRefusals=f"pull=OVERLOAD {word}", transactionTimeOut="7000")
+        update_config(harness, requestRefusals=f"pull=OVERLOAD {word}", transactionTimeOut="7000")
     assert raised.value.remark == f"requestRefusals={word}: {wrong}; use requestRefusals=send=OVERLOAD"
-    assert world.broker.config.request_refusals == ""
-    assert world.broker.config.transaction_time_out == 6_000
+    assert harness.broker.config.request_refusals == ""
+    assert harness.broker.config.transaction_time_out == 6_000
 
 
 @pytest.mark.parametrize(
     "time", ["-5", "+5", "5.0", "five", "\u0665", "5=5", pytest.param("9" * 5_000, id="5,000 digits")]
 )
-def test_a_request_time_that_is_not_in_milliseconds_is_rejected_and_changes_nothing(world: World, time: str) -> None:
+def test_a_request_time_that_is_not_in_milliseconds_is_rejected_and_changes_nothing(
+    harness: EngineHarness, time: str
+) -> None:
     with pytest.raises(EngineError) as raised:
-        update_config(world, requestTimes=f"pull=50 send={time}")
+        update_config(harness, requestTimes=f"pull=50 send={time}")
     assert raised.value.remark == (
         f"requestTimes=send={time}: {time} is no time; a time is a whole number of milliseconds, from 0; "
         "use requestTimes=send=600"
     )
-    assert world.broker.config.request_times == ""
-    assert not world.broker.request_pools.is_active
+    assert harness.broker.config.request_times == ""
+    assert not harness.broker.request_pools.is_active
 
 
 @pytest.mark.parametrize(
@@ -281,38 +285,42 @@ def test_a_request_time_that_is_not_in_milliseconds_is_rejected_and_changes_noth
         ("sends=5", f"requestTimes=sends=5: sends is no pool; {POOLS}"),
     ],
 )
-def test_request_times_without_a_known_pool_and_a_time_are_rejected(world: World, text: str, error: str) -> None:
+def test_request_times_without_a_known_pool_and_a_time_are_rejected(
+    harness: EngineHarness, text: str, error: str
+) -> None:
     with pytest.raises(EngineError) as raised:
-        update_config(world, requestTimes=text)
+        update_config(harness, requestTimes=text)
     assert raised.value.remark == f"{error}; use requestTimes=send=600"
-    assert world.broker.config.request_times == ""
-    assert not world.broker.request_pools.is_active
+    assert harness.broker.config.request_times == ""
+    assert not harness.broker.request_pools.is_active
 
 
-def world_with_missing_slave(**keys: object) -> World:
-    """Create a world with a master that waits up to 2,000 ms for a slave, and without a slave."""
-    world = make_world(seed=1, broker_role="SYNC_MASTER", in_sync_replicas=2, slave_timeout=2_000, **keys)
-    world.topic("T")
-    world.advance(2_000)
-    return world
+def harness_with_missing_slave(**keys: object) -> EngineHarness:
+    """Create a harness with a master that waits up to 2,000 ms for a slave, and without a slave."""
+    harness = make_harness(seed=1, broker_role="SYNC_MASTER", in_sync_replicas=2, slave_timeout=2_000, **keys)
+    harness.topic("T")
+    harness.advance(2_000)
+    return harness
 
 
 def test_a_recall_occupies_its_thread_while_it_waits_for_a_slave() -> None:
     """A recall occupies its thread while it waits for a slave and then succeeds; a send does not occupy one."""
-    world = world_with_missing_slave(recall_message_enable=True, **ONE_SEND_THREAD)
-    timed = world.engine.submit(world.broker, SendMessage("PG", "T", 0, b"m", {"TIMER_DELAY_SEC": "600"}, ("h", 1), 0))
-    world.advance(2_000)
+    harness = harness_with_missing_slave(recall_message_enable=True, **ONE_SEND_THREAD)
+    timed = harness.engine.submit(
+        harness.broker, SendMessage("PG", "T", 0, b"m", {"TIMER_DELAY_SEC": "600"}, ("h", 1), 0)
+    )
+    harness.advance(2_000)
     assert isinstance(timed.outcome, SendResult)
-    sends = [submit_send(world), submit_send(world), submit_send(world), submit_send(world)]
+    sends = [submit_send(harness), submit_send(harness), submit_send(harness), submit_send(harness)]
     assert all(call.outcome is None for call in sends)
     assert timed.outcome.recall_handle is not None
-    recall = submit(world, BrokerPool.SEND, RecallMessage("T", timed.outcome.recall_handle))
-    waiting = submit_send(world)
-    world.advance(200)
+    recall = submit(harness, BrokerPool.SEND, RecallMessage("T", timed.outcome.recall_handle))
+    waiting = submit_send(harness)
+    harness.advance(200)
     assert busy_remark(waiting) == WAITED_TOO_LONG.format(200, 0)
-    full_queue = [submit_send(world), submit_send(world)]
-    assert busy_remark(submit_send(world)).startswith("[OVERLOAD]")
-    world.advance(1_800)
+    full_queue = [submit_send(harness), submit_send(harness)]
+    assert busy_remark(submit_send(harness)).startswith("[OVERLOAD]")
+    harness.advance(1_800)
     assert isinstance(recall.outcome, RecallResult)
     assert all(busy_remark(call).startswith("[TIMEOUT_CLEAN_QUEUE]") for call in full_queue)
     for call in sends:
@@ -322,12 +330,12 @@ def test_a_recall_occupies_its_thread_while_it_waits_for_a_slave() -> None:
 
 def test_a_commit_occupies_its_thread_while_it_waits_for_a_slave() -> None:
     """A commit occupies its thread while it waits for a slave; a rollback or a commit with WAIT=false does not."""
-    world = world_with_missing_slave(end_transaction_thread_pool_nums=1, end_transaction_pool_queue_capacity=1)
+    harness = harness_with_missing_slave(end_transaction_thread_pool_nums=1, end_transaction_pool_queue_capacity=1)
 
     def send_half_message(**more: str) -> SendResult:
         properties = {"TRAN_MSG": "true", "PGROUP": "PG", "UNIQ_KEY": "u", **more}
-        call = world.engine.submit(world.broker, SendMessage("PG", "T", 0, b"m", properties, ("h", 1), 0))
-        world.advance(2_000)
+        call = harness.engine.submit(harness.broker, SendMessage("PG", "T", 0, b"m", properties, ("h", 1), 0))
+        harness.advance(2_000)
         assert isinstance(call.outcome, SendResult)
         return call.outcome
 
@@ -335,27 +343,27 @@ def test_a_commit_occupies_its_thread_while_it_waits_for_a_slave() -> None:
 
     def submit_end(resolution: int, message: SendResult) -> DirectCall:
         end = EndTransaction("PG", message.queue_offset, message.physical_offset, resolution, False, "u")
-        return submit(world, BrokerPool.TRANSACTION, end)
+        return submit(harness, BrokerPool.TRANSACTION, end)
 
     assert isinstance(submit_end(SYS_TRANSACTION_ROLLBACK, half).outcome, Done)
     assert isinstance(submit_end(SYS_TRANSACTION_COMMIT, half_without_wait).outcome, Done)
     commits = [submit_end(SYS_TRANSACTION_COMMIT, half) for _ in range(2)]
     assert busy_remark(submit_end(SYS_TRANSACTION_COMMIT, half)).startswith("[OVERLOAD]")
-    world.advance(2_000)
+    harness.advance(2_000)
     assert isinstance(commits[0].outcome, Done)
     assert commits[1].outcome is None
-    world.advance(2_000)
+    harness.advance(2_000)
     assert isinstance(commits[1].outcome, Done)
 
 
 def test_runtime_info_reports_queue_length_and_wait_of_the_first_request() -> None:
     """The runtime info contains the length of each queue and the wait of its first request."""
-    world = make_world(seed=1, request_times="send=5000", wait_time_mills_in_send_queue=10_000, **ONE_SEND_THREAD)
-    world.topic("T")
-    submit_send(world)
-    submit_send(world)
-    world.advance(30)
-    table = world.ask(RuntimeInfoResult, GetBrokerRuntimeInfo()).table
+    harness = make_harness(seed=1, request_times="send=5000", wait_time_mills_in_send_queue=10_000, **ONE_SEND_THREAD)
+    harness.topic("T")
+    submit_send(harness)
+    submit_send(harness)
+    harness.advance(30)
+    table = harness.ask(RuntimeInfoResult, GetBrokerRuntimeInfo()).table
     reported = [table[f"sendThreadPoolQueue{figure}"] for figure in ("Size", "HeadWaitTimeMills", "Capacity")]
     assert reported == ["1", "30", "2"]
 
@@ -365,26 +373,26 @@ def test_runtime_info_reports_queue_length_and_wait_of_the_first_request() -> No
 )
 def test_request_pools_are_active_only_if_requests_wait_for_slaves(role: str, replicas: int, active: bool) -> None:
     """Requests wait if a SYNC_MASTER needs more than one copy; `in_sync_replicas` counts the master's own."""
-    world = make_world(broker_role=role, in_sync_replicas=replicas)
-    assert world.broker.request_pools.is_active is active
+    harness = make_harness(broker_role=role, in_sync_replicas=replicas)
+    assert harness.broker.request_pools.is_active is active
 
 
 def test_listeners_are_called_when_the_pools_of_a_broker_may_have_become_active_or_inactive() -> None:
     """A change of keys, a new run and a graceful shutdown call the listeners, which then read the new state."""
-    world = make_world(enable_shutdown_gracefully=True, shutdown_wait_time_seconds=5)
+    harness = make_harness(enable_shutdown_gracefully=True, shutdown_wait_time_seconds=5)
     seen: list[bool] = []
     listeners = EngineListeners(
-        pools_changed=lambda: seen.append(world.broker.request_pools.is_active),
+        pools_changed=lambda: seen.append(harness.broker.request_pools.is_active),
         leases_extended=lambda ms: None,
         broker_stopped=lambda broker: None,
     )
-    world.engine.listen(listeners)
-    update_config(world, requestTimes="send=5")
-    world.engine.restart()
+    harness.engine.listen(listeners)
+    update_config(harness, requestTimes="send=5")
+    harness.engine.restart()
     assert seen == [True, True]
-    update_config(world, requestTimes="")
-    world.engine.stop(world.broker)
+    update_config(harness, requestTimes="")
+    harness.engine.stop(harness.broker)
     assert seen[2:] == [False, True]
-    world.advance(5_000)
-    world.engine.start(world.broker)
+    harness.advance(5_000)
+    harness.engine.start(harness.broker)
     assert seen[4:] == [False, False]

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from engine_world import START_MS, World, make_world
+from engine_harness import START_MS, EngineHarness, make_harness
 from rocketmq_testkit.emulator.pop.check_point import Ack, CheckPoint
 from rocketmq_testkit.emulator.pop.revive_log import ReviveLog
 from stored import stored
@@ -13,15 +13,15 @@ BODY = {"c": "G", "pt": 7, "q": 1, "so": 5, "t": "T"}
 
 
 @pytest.fixture
-def world() -> World:
-    return make_world()
+def harness() -> EngineHarness:
+    return make_harness()
 
 
-def written(world: World, ack: Ack, *, batch: bool) -> tuple[str, str, dict[str, object]]:
+def written(harness: EngineHarness, ack: Ack, *, batch: bool) -> tuple[str, str, dict[str, object]]:
     """Store an acknowledgement; return tag, key and decoded body of its message."""
-    log = ReviveLog("DefaultCluster", world.broker.store, world.broker.timers)
-    assert log.write_ack(ack, 0, world.now_ms, world.now_ms, batch=batch)
-    (record,) = stored(world, REVIVE)
+    log = ReviveLog("DefaultCluster", harness.broker.store, harness.broker.timers)
+    assert log.write_ack(ack, 0, harness.now_ms, harness.now_ms, batch=batch)
+    (record,) = stored(harness, REVIVE)
     properties = record.property_map()
     return properties["TAGS"], properties["UNIQ_KEY"], json.loads(record.body)
 
@@ -36,20 +36,20 @@ def written(world: World, ack: Ack, *, batch: bool) -> tuple[str, str, dict[str,
     ],
 )
 def test_an_acknowledgement_is_stored_with_its_key(
-    world: World, broker: str | None, batch: bool, tag: str, *, key: str, body: dict[str, object]
+    harness: EngineHarness, broker: str | None, batch: bool, tag: str, *, key: str, body: dict[str, object]
 ) -> None:
     """The key has the offsets and ends with the tag; acknowledgements of the merge buffer have no broker name."""
     ack = Ack("T", "G", 1, 5, 7, broker, [5, 6])
-    assert written(world, ack, batch=batch) == (tag, key, BODY | body)
+    assert written(harness, ack, batch=batch) == (tag, key, BODY | body)
 
 
-def test_a_check_point_is_stored_with_its_key(world: World) -> None:
+def test_a_check_point_is_stored_with_its_key(harness: EngineHarness) -> None:
     """A check point is readable one second before its invisible duration ends."""
-    point = CheckPoint("T", "G", 1, 5, world.now_ms, 10_000, "b", [0, 1])
-    assert ReviveLog("DefaultCluster", world.broker.store, world.broker.timers).write_check_point(point, 0)
-    assert stored(world, REVIVE) == []
-    world.advance(9_000)
-    (record,) = stored(world, REVIVE)
+    point = CheckPoint("T", "G", 1, 5, harness.now_ms, 10_000, "b", [0, 1])
+    assert ReviveLog("DefaultCluster", harness.broker.store, harness.broker.timers).write_check_point(point, 0)
+    assert stored(harness, REVIVE) == []
+    harness.advance(9_000)
+    (record,) = stored(harness, REVIVE)
     properties = record.property_map()
     assert (properties["TAGS"], properties["UNIQ_KEY"]) == ("ck", f"T@1@5@G@{START_MS}@b@ck")
     assert record.body == point.to_json()

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from engine_world import World, make_world, refused
+from engine_harness import EngineHarness, make_harness, refused
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Done
 from rocketmq_testkit.emulator.operations.consume import PullResult
@@ -21,20 +21,20 @@ ALL_COLD: dict[str, Any] = {
 ROUND_MS = 5_000
 
 
-def make_cold_world(**keys: Any) -> World:
-    """Create a world with a push consumer and a topic of three messages, all of which are cold."""
-    world = make_world(**{**ALL_COLD, **keys})
-    world.topic("T")
+def make_cold_harness(**keys: Any) -> EngineHarness:
+    """Create a harness with a push consumer and a topic of three messages, all of which are cold."""
+    harness = make_harness(**{**ALL_COLD, **keys})
+    harness.topic("T")
     for group in ("G", "H"):
-        world.heartbeat(f"client of {group}", group, {"T": "*"})
+        harness.heartbeat(f"client of {group}", group, {"T": "*"})
     for _ in range(3):
-        world.send("T", b"tea")
-    return world
+        harness.send("T", b"tea")
+    return harness
 
 
-def is_served(world: World, offset: int, group: str = "G") -> bool:
+def is_served(harness: EngineHarness, offset: int, group: str = "G") -> bool:
     """Pull one message; return False if the pull is rejected as a cold read."""
-    call = world.pull("T", offset, count=1, group=group)
+    call = harness.pull("T", offset, count=1, group=group)
     if isinstance(call.outcome, PullResult):
         return True
     refusal = refused(call)
@@ -43,82 +43,82 @@ def is_served(world: World, offset: int, group: str = "G") -> bool:
     return False
 
 
-def info(world: World) -> ColdDataFlowCtrResult:
-    return world.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo())
+def info(harness: EngineHarness) -> ColdDataFlowCtrResult:
+    return harness.ask(ColdDataFlowCtrResult, GetColdDataFlowCtrInfo())
 
 
 def test_a_group_at_its_limit_is_rejected_until_the_next_round() -> None:
-    world = make_cold_world()
-    assert is_served(world, 0)
-    assert not is_served(world, 1)
-    world.advance(ROUND_MS - 1)
-    assert not is_served(world, 1)
-    world.advance(1)
-    assert is_served(world, 1)
+    harness = make_cold_harness()
+    assert is_served(harness, 0)
+    assert not is_served(harness, 1)
+    harness.advance(ROUND_MS - 1)
+    assert not is_served(harness, 1)
+    harness.advance(1)
+    assert is_served(harness, 1)
 
 
 def test_cold_reads_are_not_counted_while_the_flow_control_is_off() -> None:
-    world = make_cold_world(cold_data_flow_control_enable=False)
-    assert is_served(world, 0)
-    assert is_served(world, 1)
-    assert info(world).all_reads == 0
+    harness = make_cold_harness(cold_data_flow_control_enable=False)
+    assert is_served(harness, 0)
+    assert is_served(harness, 1)
+    assert info(harness).all_reads == 0
 
 
 def test_hot_messages_are_neither_counted_nor_rejected() -> None:
     """With the default share the emulated log is far too short for cold data."""
-    world = make_cold_world(access_message_in_memory_hot_ratio=26)
-    assert is_served(world, 0)
-    assert is_served(world, 1)
-    assert info(world).reads == {}
+    harness = make_cold_harness(access_message_in_memory_hot_ratio=26)
+    assert is_served(harness, 0)
+    assert is_served(harness, 1)
+    assert info(harness).reads == {}
 
 
 def test_messages_are_cold_beyond_the_share_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the message whose distance from the end exceeds the share is counted as cold, and only pulls of it wait."""
-    world = make_cold_world(access_message_in_memory_hot_ratio=1)
-    log = world.broker.store.log
+    harness = make_cold_harness(access_message_in_memory_hot_ratio=1)
+    log = harness.broker.store.log
     size = log.max_offset // 3
     monkeypatch.setattr("rocketmq_testkit.emulator.pull.cold_data.MEMORY_BYTES", 2 * size * 100)
-    assert is_served(world, 0)
-    assert info(world).all_reads == size
-    assert is_served(world, 1)
-    assert not is_served(world, 0)
+    assert is_served(harness, 0)
+    assert info(harness).all_reads == size
+    assert is_served(harness, 1)
+    assert not is_served(harness, 0)
 
 
 def test_the_limit_of_a_group_precedes_the_configuration() -> None:
-    world = make_cold_world(cg_cold_read_threshold=10_000)
-    world.ask(Done, UpdateColdDataFlowCtrConfig({"G": "1"}))
-    assert is_served(world, 0)
-    assert not is_served(world, 1)
-    assert is_served(world, 0, "H")
-    assert is_served(world, 1, "H")
+    harness = make_cold_harness(cg_cold_read_threshold=10_000)
+    harness.ask(Done, UpdateColdDataFlowCtrConfig({"G": "1"}))
+    assert is_served(harness, 0)
+    assert not is_served(harness, 1)
+    assert is_served(harness, 0, "H")
+    assert is_served(harness, 1, "H")
 
 
 def test_groups_that_have_read_cold_data_share_the_limit_of_all() -> None:
     """A group that has not read cold data is served once more, because it is not in the table yet."""
-    world = make_cold_world(cg_cold_read_threshold=10_000, global_cold_read_threshold=1)
-    assert is_served(world, 0)
-    assert is_served(world, 0, "H")
-    assert not is_served(world, 1)
-    assert not is_served(world, 1, "H")
+    harness = make_cold_harness(cg_cold_read_threshold=10_000, global_cold_read_threshold=1)
+    assert is_served(harness, 0)
+    assert is_served(harness, 0, "H")
+    assert not is_served(harness, 1)
+    assert not is_served(harness, 1, "H")
 
 
 def test_a_group_leaves_the_table_a_minute_after_its_last_cold_read() -> None:
-    world = make_cold_world()
-    assert is_served(world, 0)
-    read = info(world)
+    harness = make_cold_harness()
+    assert is_served(harness, 0)
+    read = info(harness)
     assert read.reads["G"].acc == read.all_reads > 0
-    world.advance(ROUND_MS)
-    assert (info(world).reads["G"].acc, info(world).all_reads) == (0, 0)
-    world.advance(50_000)
-    assert "G" in info(world).reads
-    world.advance(ROUND_MS)
-    assert info(world).reads == {}
+    harness.advance(ROUND_MS)
+    assert (info(harness).reads["G"].acc, info(harness).all_reads) == (0, 0)
+    harness.advance(50_000)
+    assert "G" in info(harness).reads
+    harness.advance(ROUND_MS)
+    assert info(harness).reads == {}
 
 
 def test_a_waiting_pull_is_rejected_when_a_message_wakes_it() -> None:
-    world = make_cold_world()
-    assert is_served(world, 0)
-    call = world.pull("T", 3, suspend_ms=15_000)
+    harness = make_cold_harness()
+    assert is_served(harness, 0)
+    call = harness.pull("T", 3, suspend_ms=15_000)
     assert call.outcome is None
-    world.send("T", b"new")
+    harness.send("T", b"new")
     assert refused(call).code is ResponseCode.SYSTEM_BUSY

@@ -3,7 +3,7 @@
 from array import array
 from dataclasses import replace
 
-from engine_world import make_world
+from engine_harness import make_harness
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -25,15 +25,15 @@ def test_a_pull_returns_as_many_messages_as_its_limits_allow(
     sent: list[tuple[int, int]], offset: int, count: int, bytes_max: int, *, filter_bytes: int
 ) -> None:
     """A read returns consecutive messages from the offset on: at least one, then as many as all limits allow."""
-    world = make_world(max_transfer_bytes_on_message_in_memory=bytes_max, max_filter_message_size=filter_bytes)
-    world.topic("T", 3)
-    world.send("T", queue=0)
+    harness = make_harness(max_transfer_bytes_on_message_in_memory=bytes_max, max_filter_message_size=filter_bytes)
+    harness.topic("T", 3)
+    harness.send("T", queue=0)
     for queue, size in sent:
-        world.send("T", b"x" * size, queue=queue)
-    held = [each for each in range(world.broker.store.max_offset("T", 0)) if each >= offset]
-    records = [world.broker.store.record("T", 0, each) or b"" for each in held]
+        harness.send("T", b"x" * size, queue=queue)
+    held = [each for each in range(harness.broker.store.max_offset("T", 0)) if each >= offset]
+    records = [harness.broker.store.record("T", 0, each) or b"" for each in held]
 
-    outcome = world.pull("T", offset, count=count).outcome
+    outcome = harness.pull("T", offset, count=count).outcome
 
     if not records:
         return

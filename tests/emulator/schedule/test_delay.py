@@ -3,7 +3,7 @@
 from struct import pack
 
 import pytest
-from engine_world import START_MS, World, make_world
+from engine_harness import START_MS, EngineHarness, make_harness
 from rocketmq_testkit.emulator.config import ConfigError
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
@@ -26,56 +26,58 @@ _S, _M, _H = 1000, 60_000, 3_600_000
         )
     ),
 )
-def test_a_message_of_each_default_level_is_stored_after_its_delay(world: World, level: int, delay_ms: int) -> None:
+def test_a_message_of_each_default_level_is_stored_after_its_delay(
+    harness: EngineHarness, level: int, delay_ms: int
+) -> None:
     """A message of a level is stored in its topic after the level's delay and not a millisecond earlier."""
-    world.topic("A")
-    world.advance(10_000)
-    world.send("A", DELAY=str(level))
-    world.advance(delay_ms - 1)
-    assert stored(world, "A") == []
-    world.advance(1)
-    assert [record.store_timestamp for record in stored(world, "A")] == [world.now_ms]
+    harness.topic("A")
+    harness.advance(10_000)
+    harness.send("A", DELAY=str(level))
+    harness.advance(delay_ms - 1)
+    assert stored(harness, "A") == []
+    harness.advance(1)
+    assert [record.store_timestamp for record in stored(harness, "A")] == [harness.now_ms]
 
 
 @pytest.mark.parametrize(("sent_at", "visible_at"), [(0, 1000), (37, 1100), (100, 1100), (101, 1200), (5050, 6100)])
 def test_delay_levels_are_checked_every_100_ms_from_1_s_after_the_start(
-    world: World, sent_at: int, visible_at: int
+    harness: EngineHarness, sent_at: int, visible_at: int
 ) -> None:
     """A message that is due between two checks (every 100 ms, first 1 s after the start) appears at the later one."""
-    world.topic("A")
-    world.advance(sent_at)
-    world.send("A", DELAY="1")
-    world.advance(10_000)
-    assert [record.store_timestamp - START_MS for record in stored(world, "A")] == [visible_at]
+    harness.topic("A")
+    harness.advance(sent_at)
+    harness.send("A", DELAY="1")
+    harness.advance(10_000)
+    assert [record.store_timestamp - START_MS for record in stored(harness, "A")] == [visible_at]
 
 
 def test_with_a_check_interval_of_1_ms_a_delayed_message_appears_on_time() -> None:
     """With a check interval of 1 ms a message appears exactly at its deliver time."""
-    world = make_world(delay_level_check_interval=1)
-    world.topic("A")
-    world.advance(37)
-    world.send("A", DELAY="1")
-    world.advance(10_000)
-    assert [record.store_timestamp - START_MS for record in stored(world, "A")] == [1037]
+    harness = make_harness(delay_level_check_interval=1)
+    harness.topic("A")
+    harness.advance(37)
+    harness.send("A", DELAY="1")
+    harness.advance(10_000)
+    assert [record.store_timestamp - START_MS for record in stored(harness, "A")] == [1037]
 
 
-def test_a_delayed_message_waits_in_the_schedule_topic_queue_of_its_level(world: World) -> None:
+def test_a_delayed_message_waits_in_the_schedule_topic_queue_of_its_level(harness: EngineHarness) -> None:
     """A waiting message is in queue level - 1 of the schedule topic, and its tags code is its deliver time."""
-    world.topic("A", 4)
-    world.send("A", queue=3, DELAY="3", TAGS="T")
-    (waiting,) = stored(world, SCHEDULE, 2)
+    harness.topic("A", 4)
+    harness.send("A", queue=3, DELAY="3", TAGS="T")
+    (waiting,) = stored(harness, SCHEDULE, 2)
     assert waiting.property_map() | {"REAL_TOPIC": "A", "REAL_QID": "3", "DELAY": "3"} == waiting.property_map()
-    queue = world.broker.store.queue(SCHEDULE, 2)
+    queue = harness.broker.store.queue(SCHEDULE, 2)
     assert queue is not None
     assert queue.unit(0)[2] == START_MS + 10_000
 
 
-def test_the_delivered_copy_keeps_queue_body_born_data_and_properties(world: World) -> None:
+def test_the_delivered_copy_keeps_queue_body_born_data_and_properties(harness: EngineHarness) -> None:
     """The delivered copy keeps queue, body, born data and properties, including DELAY, REAL_TOPIC and REAL_QID."""
-    world.topic("A", 4)
-    world.send("A", b"body", queue=2, DELAY="1", TAGS="T", KEYS="k", color="red")
-    world.advance(1000)
-    (copy,) = stored(world, "A", 2)
+    harness.topic("A", 4)
+    harness.send("A", b"body", queue=2, DELAY="1", TAGS="T", KEYS="k", color="red")
+    harness.advance(1000)
+    (copy,) = stored(harness, "A", 2)
     properties = copy.property_map()
     assert (copy.body, copy.queue_id, copy.born_timestamp, copy.reconsume_times) == (b"body", 2, START_MS, 0)
     assert {name: properties[name] for name in ("DELAY", "REAL_TOPIC", "REAL_QID", "TAGS", "KEYS", "color")} == {
@@ -86,94 +88,94 @@ def test_the_delivered_copy_keeps_queue_body_born_data_and_properties(world: Wor
         "KEYS": "k",
         "color": "red",
     }
-    assert len(world.popped("A", expression="T")) == 1
+    assert len(harness.popped("A", expression="T")) == 1
 
 
 @pytest.mark.parametrize("level", ["0", "-1", "-9"])
-def test_a_message_with_level_0_or_below_is_stored_at_once(world: World, level: str) -> None:
-    world.topic("A")
-    world.send("A", DELAY=level)
-    assert len(stored(world, "A")) == 1
+def test_a_message_with_level_0_or_below_is_stored_at_once(harness: EngineHarness, level: str) -> None:
+    harness.topic("A")
+    harness.send("A", DELAY=level)
+    assert len(stored(harness, "A")) == 1
 
 
 @pytest.mark.parametrize("level", ["19", "99", "2147483647"])
-def test_a_delay_level_above_the_maximum_is_clamped(world: World, level: str) -> None:
+def test_a_delay_level_above_the_maximum_is_clamped(harness: EngineHarness, level: str) -> None:
     """A level above the maximum is clamped: the message is in the last level's queue with DELAY=18."""
-    world.topic("A")
-    world.send("A", DELAY=level)
-    (waiting,) = stored(world, SCHEDULE, 17)
+    harness.topic("A")
+    harness.send("A", DELAY=level)
+    (waiting,) = stored(harness, SCHEDULE, 17)
     assert waiting.property_map()["DELAY"] == "18"
 
 
 @pytest.mark.parametrize("level", ["x", "1.5", " 1", "99999999999"])
-def test_a_delay_level_that_is_not_a_number_is_rejected(world: World, level: str) -> None:
+def test_a_delay_level_that_is_not_a_number_is_rejected(harness: EngineHarness, level: str) -> None:
     """A level that is not a number is rejected with SYSTEM_ERROR and Java's text; no message is stored."""
-    world.topic("A")
+    harness.topic("A")
     with pytest.raises(EngineError) as caught:
-        world.send("A", DELAY=level)
+        harness.send("A", DELAY=level)
     assert caught.value.code is ResponseCode.SYSTEM_ERROR
     assert caught.value.remark == f'java.lang.NumberFormatException: For input string: "{level}"'
-    assert stored(world, "A") == []
+    assert stored(harness, "A") == []
 
 
-def test_messages_of_one_level_are_delivered_in_send_order(world: World) -> None:
+def test_messages_of_one_level_are_delivered_in_send_order(harness: EngineHarness) -> None:
     """Messages of one level are delivered in send order, even if several are due at one check."""
-    world.topic("A")
+    harness.topic("A")
     for n in range(20):
-        world.send("A", b"%d" % n, DELAY="2" if n % 2 else "1")
-        world.advance(15)
-    world.advance(10_000)
-    assert [int(body) for body in stored_bodies(world, "A")] == [*range(0, 20, 2), *range(1, 20, 2)]
-    assert world.broker.delays.offsets == {1: 10, 2: 10}
+        harness.send("A", b"%d" % n, DELAY="2" if n % 2 else "1")
+        harness.advance(15)
+    harness.advance(10_000)
+    assert [int(body) for body in stored_bodies(harness, "A")] == [*range(0, 20, 2), *range(1, 20, 2)]
+    assert harness.broker.delays.offsets == {1: 10, 2: 10}
 
 
-def test_waiting_lists_the_undelivered_messages_of_each_level(world: World) -> None:
+def test_waiting_lists_the_undelivered_messages_of_each_level(harness: EngineHarness) -> None:
     """A waiting message is listed with its deliver time and level until it is delivered."""
-    world.topic("A")
-    world.send("A", b"late", DELAY="3")
-    world.send("A", b"early", DELAY="1")
-    world.advance(500)
-    world.send("A", b"later", DELAY="3")
-    listed = [(at_ms - START_MS, level, decode(each).body) for at_ms, level, each in world.broker.delays.waiting()]
+    harness.topic("A")
+    harness.send("A", b"late", DELAY="3")
+    harness.send("A", b"early", DELAY="1")
+    harness.advance(500)
+    harness.send("A", b"later", DELAY="3")
+    listed = [(at_ms - START_MS, level, decode(each).body) for at_ms, level, each in harness.broker.delays.waiting()]
     assert listed == [(1000, 1, b"early"), (10_000, 3, b"late"), (10_500, 3, b"later")]
-    world.advance(9_500)
-    assert [decode(each).body for *_, each in world.broker.delays.waiting()] == [b"later"]
+    harness.advance(9_500)
+    assert [decode(each).body for *_, each in harness.broker.delays.waiting()] == [b"later"]
 
 
-def test_each_delay_level_in_use_has_one_timer_until_it_is_empty(world: World) -> None:
+def test_each_delay_level_in_use_has_one_timer_until_it_is_empty(harness: EngineHarness) -> None:
     """Each level in use has one timer, and no timer remains afterwards."""
-    world.topic("A")
-    assert scheduled(world, "delay level") == []
+    harness.topic("A")
+    assert scheduled(harness, "delay level") == []
     for _ in range(5):
-        world.send("A", DELAY="1")
-        world.send("A", DELAY="3")
-    assert scheduled(world, "delay level") == [1000, 10_000]
-    world.advance(10_000)
-    assert scheduled(world, "delay level") == []
+        harness.send("A", DELAY="1")
+        harness.send("A", DELAY="3")
+    assert scheduled(harness, "delay level") == [1000, 10_000]
+    harness.advance(10_000)
+    assert scheduled(harness, "delay level") == []
 
 
-def test_delivery_of_a_delayed_message_wakes_a_waiting_pull(world: World) -> None:
+def test_delivery_of_a_delayed_message_wakes_a_waiting_pull(harness: EngineHarness) -> None:
     """A waiting pull gets the message at the time of its delivery."""
-    world.topic("A")
-    world.send("A", b"late", DELAY="1")
-    call = world.pull("A", suspend_ms=15_000)
-    world.advance(999)
+    harness.topic("A")
+    harness.send("A", b"late", DELAY="1")
+    call = harness.pull("A", suspend_ms=15_000)
+    harness.advance(999)
     assert call.outcome is None
-    world.advance(1)
+    harness.advance(1)
     assert isinstance(call.outcome, PullResult)
     assert len(call.outcome.records) == 1
 
 
 def test_configured_levels_replace_the_default_levels() -> None:
     """Another level string configures other levels, even more than the schedule topic has queues."""
-    world = make_world(message_delay_level=" ".join(f"{n}s" for n in range(2, 22)))
-    world.topic("A")
-    world.send("A", b"first", DELAY="1")
-    world.send("A", b"last", DELAY="20")
-    world.advance(2000)
-    assert stored_bodies(world, "A") == [b"first"]
-    world.advance(19_000)
-    assert stored_bodies(world, "A") == [b"first", b"last"]
+    harness = make_harness(message_delay_level=" ".join(f"{n}s" for n in range(2, 22)))
+    harness.topic("A")
+    harness.send("A", b"first", DELAY="1")
+    harness.send("A", b"last", DELAY="20")
+    harness.advance(2000)
+    assert stored_bodies(harness, "A") == [b"first"]
+    harness.advance(19_000)
+    assert stored_bodies(harness, "A") == [b"first", b"last"]
 
 
 @pytest.mark.parametrize(("text", "delays"), [("1s", [1000]), ("3m 2h 1d ", [180_000, 7_200_000, 86_400_000])])
@@ -186,93 +188,93 @@ def test_delay_levels_are_parsed_in_seconds_minutes_hours_and_days(text: str, de
 def test_an_invalid_message_delay_level_fails_the_start_of_the_broker(text: str) -> None:
     """An invalid level string fails the start of the broker with an error that names the key."""
     with pytest.raises(ConfigError, match="messageDelayLevel="):
-        make_world(message_delay_level=text)
+        make_harness(message_delay_level=text)
 
 
-def test_a_delayed_half_message_is_lost(world: World) -> None:
+def test_a_delayed_half_message_is_lost(harness: EngineHarness) -> None:
     """A delayed half message is lost, as in upstream, because no copy is stored in the half topic."""
-    world.topic("A")
-    world.send("A", DELAY="1", TRAN_MSG="true", PGROUP="PG")
-    world.advance(60_000)
-    assert stored(world, "RMQ_SYS_TRANS_HALF_TOPIC") == []
-    assert stored(world, "A") == []
+    harness.topic("A")
+    harness.send("A", DELAY="1", TRAN_MSG="true", PGROUP="PG")
+    harness.advance(60_000)
+    assert stored(harness, "RMQ_SYS_TRANS_HALF_TOPIC") == []
+    assert stored(harness, "A") == []
 
 
-def test_a_revived_message_with_a_level_is_delayed_again(world: World) -> None:
+def test_a_revived_message_with_a_level_is_delayed_again(harness: EngineHarness) -> None:
     """The retry copy of a popped message with a delay level is delayed again by that level."""
-    world.topic("A")
-    world.send("A", DELAY="2")
-    world.advance(5000)
-    popped_at = world.now_ms
-    assert len(world.popped("A", invisible_ms=2000)) == 1
-    world.advance(20_000)
-    (retry,) = stored(world, "%RETRY%G_A")
+    harness.topic("A")
+    harness.send("A", DELAY="2")
+    harness.advance(5000)
+    popped_at = harness.now_ms
+    assert len(harness.popped("A", invisible_ms=2000)) == 1
+    harness.advance(20_000)
+    (retry,) = stored(harness, "%RETRY%G_A")
     late = retry.store_timestamp - popped_at - 2000
     assert 7000 <= late <= 9000
     assert retry.property_map()["REAL_TOPIC"] == "%RETRY%G_A"
 
 
-def test_a_batch_message_with_an_invalid_level_is_revived_without_delay(world: World) -> None:
+def test_a_batch_message_with_an_invalid_level_is_revived_without_delay(harness: EngineHarness) -> None:
     """A batch bypasses the check of delay levels; its message with an invalid level is revived without delay."""
-    world.topic("A")
+    harness.topic("A")
     properties = b"DELAY\x01x\x02"
     inner = pack(">iiii2sh", 0, 0, 0, 2, b"hi", len(properties)) + properties
     body = pack(">i", len(inner) + 4) + inner
-    world.engine.execute(
-        world.broker, SendMessage("PG", "A", 0, body, {}, ("10.0.0.1", 5000), world.now_ms, batch=True)
+    harness.engine.execute(
+        harness.broker, SendMessage("PG", "A", 0, body, {}, ("10.0.0.1", 5000), harness.now_ms, batch=True)
     )
-    assert len(world.popped("A", invisible_ms=1000)) == 1
-    world.advance(10_000)
-    assert stored_bodies(world, "%RETRY%G_A") == [b"hi"]
+    assert len(harness.popped("A", invisible_ms=1000)) == 1
+    harness.advance(10_000)
+    assert stored_bodies(harness, "%RETRY%G_A") == [b"hi"]
 
 
-def offsets(world: World) -> tuple[dict[int, int], int, int]:
+def offsets(harness: EngineHarness) -> tuple[dict[int, int], int, int]:
     """Return the delivered offsets, their version, and the time of that version since the start."""
-    result = world.ask(DelayOffsetsResult, GetAllDelayOffset())
+    result = harness.ask(DelayOffsetsResult, GetAllDelayOffset())
     return result.offsets, result.version, result.changed_ms - START_MS
 
 
-def test_delay_offsets_count_delivered_messages_from_the_first_check_on(world: World) -> None:
+def test_delay_offsets_count_delivered_messages_from_the_first_check_on(harness: EngineHarness) -> None:
     """The offsets include a level from the first check after its first message; waiting messages do not count."""
-    world.topic("A")
-    world.advance(50)
+    harness.topic("A")
+    harness.advance(50)
     for level in ("1", "1", "2"):
-        world.send("A", DELAY=level)
-    world.advance(949)
-    assert offsets(world) == ({}, 0, 0)
-    world.advance(1)
-    assert offsets(world) == ({1: 0, 2: 0}, 0, 0)
-    world.advance(100)
-    assert offsets(world) == ({1: 2, 2: 0}, 0, 0)
-    world.advance(4_000)
-    assert offsets(world) == ({1: 2, 2: 1}, 0, 0)
+        harness.send("A", DELAY=level)
+    harness.advance(949)
+    assert offsets(harness) == ({}, 0, 0)
+    harness.advance(1)
+    assert offsets(harness) == ({1: 0, 2: 0}, 0, 0)
+    harness.advance(100)
+    assert offsets(harness) == ({1: 2, 2: 0}, 0, 0)
+    harness.advance(4_000)
+    assert offsets(harness) == ({1: 2, 2: 1}, 0, 0)
 
 
-def test_the_version_of_delay_offsets_increases_every_200th_check(world: World) -> None:
+def test_the_version_of_delay_offsets_increases_every_200th_check(harness: EngineHarness) -> None:
     """The version increases at every 200th check of levels that had a message, due or not."""
-    world.topic("A")
+    harness.topic("A")
     for level in ("1", "2"):
-        world.send("A", DELAY=level)
-    world.advance(1_000 + 9_800)
-    assert offsets(world)[1:] == (0, 0)
-    world.advance(100)
-    assert offsets(world)[1:] == (1, 10_900)
-    world.broker.restart()
-    assert offsets(world) == ({}, 0, 10_900)
-    world.advance(1_000)
-    assert offsets(world)[0] == {1: 1, 2: 1}
+        harness.send("A", DELAY=level)
+    harness.advance(1_000 + 9_800)
+    assert offsets(harness)[1:] == (0, 0)
+    harness.advance(100)
+    assert offsets(harness)[1:] == (1, 10_900)
+    harness.broker.restart()
+    assert offsets(harness) == ({}, 0, 10_900)
+    harness.advance(1_000)
+    assert offsets(harness)[0] == {1: 1, 2: 1}
 
 
-def test_restored_delay_offsets_are_copied_and_do_not_change_with_later_deliveries(world: World) -> None:
-    world.topic("A")
-    world.send("A", DELAY="1")
-    world.advance(10_000)
-    service = world.broker.delays
+def test_restored_delay_offsets_are_copied_and_do_not_change_with_later_deliveries(harness: EngineHarness) -> None:
+    harness.topic("A")
+    harness.send("A", DELAY="1")
+    harness.advance(10_000)
+    service = harness.broker.delays
     left = dict(service.dump_on_stop())
     before = dict(left)
     service.restore(left)
-    world.send("A", DELAY="1")
-    world.advance(10_000)
+    harness.send("A", DELAY="1")
+    harness.advance(10_000)
     assert service.dump_on_stop() != before
     assert left == before
 
@@ -283,19 +285,19 @@ def test_a_message_with_the_offset_of_a_lost_one_is_delivered_after_a_power_loss
 
     Source: ScheduleMessageService.correctDelayOffset (5.3.3).
     """
-    world = make_world(flush_commit_log_thorough_interval=60_000)
-    world.topic("A")
+    harness = make_harness(flush_commit_log_thorough_interval=60_000)
+    harness.topic("A")
     for _ in range(flushed):
-        world.send("A", b"flushed", DELAY="1")
-    world.advance(120_000)
+        harness.send("A", b"flushed", DELAY="1")
+    harness.advance(120_000)
     for _ in range(3):
-        world.send("A", b"lost", DELAY="1")
-    world.advance(20_000)
-    assert offsets(world)[0][1] == flushed + 3
+        harness.send("A", b"lost", DELAY="1")
+    harness.advance(20_000)
+    assert offsets(harness)[0][1] == flushed + 3
 
-    world.engine.crash(world.broker)
-    world.send("A", b"new", DELAY="1")
-    world.advance(3000)
+    harness.engine.crash(harness.broker)
+    harness.send("A", b"new", DELAY="1")
+    harness.advance(3000)
 
-    assert stored_bodies(world, "A") == [*[b"flushed"] * flushed, b"new"]
-    assert offsets(world)[0] == {1: flushed + 1}
+    assert stored_bodies(harness, "A") == [*[b"flushed"] * flushed, b"new"]
+    assert offsets(harness)[0] == {1: flushed + 1}

@@ -5,7 +5,7 @@ from struct import pack
 from typing import Any
 
 import pytest
-from engine_world import START_MS, World, make_world
+from engine_harness import START_MS, EngineHarness, make_harness
 from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -26,13 +26,13 @@ ILLEGAL = (
 DAY_MS = 86_400_000
 
 
-def deliver(world: World, after_ms: int, body: bytes = b"m", **more: Any) -> None:
-    world.send("A", body, TIMER_DELIVER_MS=str(world.now_ms + after_ms), **more)
+def deliver(harness: EngineHarness, after_ms: int, body: bytes = b"m", **more: Any) -> None:
+    harness.send("A", body, TIMER_DELIVER_MS=str(harness.now_ms + after_ms), **more)
 
 
-def refused_send(world: World, topic: str) -> ResponseCode:
+def refused_send(harness: EngineHarness, topic: str) -> ResponseCode:
     with pytest.raises(EngineError) as refusal:
-        world.send(topic)
+        harness.send(topic)
     return refusal.value.code
 
 
@@ -53,14 +53,14 @@ def refused_send(world: World, topic: str) -> ResponseCode:
     ],
 )
 def test_a_timed_message_is_visible_at_the_next_whole_second(
-    world: World, sent_at: int, after_ms: int, visible_at: int
+    harness: EngineHarness, sent_at: int, after_ms: int, visible_at: int
 ) -> None:
     """The deliver time is rounded up to the precision of the wheel; a whole second stays as it is."""
-    world.topic("A")
-    world.advance(sent_at)
-    deliver(world, after_ms)
-    world.advance(10_000)
-    assert [record.store_timestamp - START_MS for record in stored(world, "A")] == [visible_at]
+    harness.topic("A")
+    harness.advance(sent_at)
+    deliver(harness, after_ms)
+    harness.advance(10_000)
+    assert [record.store_timestamp - START_MS for record in stored(harness, "A")] == [visible_at]
 
 
 @pytest.mark.parametrize(
@@ -69,23 +69,23 @@ def test_a_timed_message_is_visible_at_the_next_whole_second(
 )
 def test_the_timer_precision_is_rounded_down_to_an_allowed_one(configured: int, after_ms: int, visible_at: int) -> None:
     """The precision is 100, 200, 500 or 1000 ms; another value is rounded down to one of these."""
-    world = make_world(timer_precision_ms=configured)
-    world.topic("A")
-    deliver(world, after_ms)
-    world.advance(5000)
-    assert [record.store_timestamp - START_MS for record in stored(world, "A")] == [visible_at]
+    harness = make_harness(timer_precision_ms=configured)
+    harness.topic("A")
+    deliver(harness, after_ms)
+    harness.advance(5000)
+    assert [record.store_timestamp - START_MS for record in stored(harness, "A")] == [visible_at]
 
 
 @given(st.integers(0, 5000), st.integers(1, 20_000), st.sampled_from([100, 200, 500, 1000]))
 def test_a_timed_message_is_never_early_and_less_than_a_slot_late(sent_at: int, after_ms: int, precision: int) -> None:
     """A message is stored in its topic at its deliver time or less than one slot later."""
-    world = make_world(timer_precision_ms=precision)
-    world.topic("A")
-    world.advance(sent_at)
-    wanted = world.now_ms + after_ms
-    deliver(world, after_ms)
-    world.advance(30_000)
-    (record,) = stored(world, "A")
+    harness = make_harness(timer_precision_ms=precision)
+    harness.topic("A")
+    harness.advance(sent_at)
+    wanted = harness.now_ms + after_ms
+    deliver(harness, after_ms)
+    harness.advance(30_000)
+    (record,) = stored(harness, "A")
     assert 0 <= record.store_timestamp - wanted < precision
 
 
@@ -99,13 +99,13 @@ def test_a_timed_message_is_never_early_and_less_than_a_slot_late(sent_at: int, 
     ],
 )
 def test_timer_delay_sec_precedes_timer_delay_ms_and_timer_deliver_ms(
-    world: World, properties: dict[str, Any], after_ms: int
+    harness: EngineHarness, properties: dict[str, Any], after_ms: int
 ) -> None:
     """TIMER_DELAY_SEC takes precedence over TIMER_DELAY_MS, and both over TIMER_DELIVER_MS."""
-    world.topic("A")
-    world.send("A", **properties)
-    world.advance(20_000)
-    assert [record.store_timestamp - START_MS for record in stored(world, "A")] == [after_ms]
+    harness.topic("A")
+    harness.send("A", **properties)
+    harness.advance(20_000)
+    assert [record.store_timestamp - START_MS for record in stored(harness, "A")] == [after_ms]
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,13 @@ def test_timer_delay_sec_precedes_timer_delay_ms_and_timer_deliver_ms(
         {"TIMER_DELAY_MS": "-1"},
     ],
 )
-def test_a_timed_message_whose_time_has_passed_is_stored_at_once(world: World, properties: dict[str, Any]) -> None:
+def test_a_timed_message_whose_time_has_passed_is_stored_at_once(
+    harness: EngineHarness, properties: dict[str, Any]
+) -> None:
     """A message whose time has passed is stored at once, with its property and without REAL_TOPIC."""
-    world.topic("A")
-    result = world.send("A", **properties)
-    (record,) = stored(world, "A")
+    harness.topic("A")
+    result = harness.send("A", **properties)
+    (record,) = stored(harness, "A")
     found = record.property_map()
     assert properties.items() <= found.items()
     assert "REAL_TOPIC" not in found
@@ -140,51 +142,55 @@ def test_a_timed_message_whose_time_has_passed_is_stored_at_once(world: World, p
         {"TIMER_DELIVER_MS": str(START_MS + 3 * DAY_MS + 1)},
     ],
 )
-def test_a_timer_beyond_three_days_or_not_a_number_is_message_illegal(world: World, properties: dict[str, Any]) -> None:
+def test_a_timer_beyond_three_days_or_not_a_number_is_message_illegal(
+    harness: EngineHarness, properties: dict[str, Any]
+) -> None:
     """A time more than three days ahead or not a number returns MESSAGE_ILLEGAL; no message is stored."""
-    world.topic("A")
+    harness.topic("A")
     with pytest.raises(EngineError) as caught:
-        world.send("A", **properties)
+        harness.send("A", **properties)
     assert (caught.value.code, caught.value.remark) == (ResponseCode.MESSAGE_ILLEGAL, ILLEGAL)
-    assert stored(world, "A") == stored(world, WHEEL) == []
+    assert stored(harness, "A") == stored(harness, WHEEL) == []
 
 
-def test_a_timer_of_exactly_three_days_is_accepted_and_rolled_once(world: World) -> None:
+def test_a_timer_of_exactly_three_days_is_accepted_and_rolled_once(harness: EngineHarness) -> None:
     """A delay of exactly three days is accepted; the message is rolled once and delivered on time."""
-    world.topic("A")
-    world.send("A", TIMER_DELAY_SEC="259200")
-    world.advance(3 * DAY_MS - 1)
-    assert stored(world, "A") == []
-    world.advance(1)
-    (record,) = stored(world, "A")
+    harness.topic("A")
+    harness.send("A", TIMER_DELAY_SEC="259200")
+    harness.advance(3 * DAY_MS - 1)
+    assert stored(harness, "A") == []
+    harness.advance(1)
+    (record,) = stored(harness, "A")
     assert record.property_map()["TIMER_ROLL_TIMES"] == "1"
-    assert len(stored(world, WHEEL)) == 2
+    assert len(stored(harness, WHEEL)) == 2
 
 
 @pytest.mark.parametrize(
     ("after_s", "pauses_after_s"),
     [(172_800, None), (172_802, 86_400), (172_800 + 57_600, 86_400), (172_800 + 57_602, 172_800)],
 )
-def test_a_timed_message_beyond_two_days_is_rolled(world: World, after_s: int, pauses_after_s: int | None) -> None:
+def test_a_timed_message_beyond_two_days_is_rolled(
+    harness: EngineHarness, after_s: int, pauses_after_s: int | None
+) -> None:
     """A message beyond the two-day window is rolled after two days, or after one if little more remains."""
-    world.topic("A")
-    world.send("A", TIMER_DELAY_SEC=str(after_s))
-    world.advance(after_s * 1000)
-    assert len(stored(world, "A")) == 1
-    times = [record.store_timestamp - START_MS for record in stored(world, WHEEL)]
+    harness.topic("A")
+    harness.send("A", TIMER_DELAY_SEC=str(after_s))
+    harness.advance(after_s * 1000)
+    assert len(stored(harness, "A")) == 1
+    times = [record.store_timestamp - START_MS for record in stored(harness, WHEEL)]
     assert times == ([0] if pauses_after_s is None else [0, (pauses_after_s + 1) * 1000])
 
 
-def test_a_delivered_timed_message_has_its_enqueue_and_dequeue_times(world: World) -> None:
+def test_a_delivered_timed_message_has_its_enqueue_and_dequeue_times(harness: EngineHarness) -> None:
     """A waiting message is in the wheel topic with its slot; the delivered one has its enqueue and dequeue times."""
-    world.topic("A", 4)
-    world.advance(300)
-    born = world.now_ms
-    world.send("A", b"body", queue=2, TIMER_DELIVER_MS=str(START_MS + 2500), TAGS="T", color="red")
-    (waiting,) = stored(world, WHEEL)
+    harness.topic("A", 4)
+    harness.advance(300)
+    born = harness.now_ms
+    harness.send("A", b"body", queue=2, TIMER_DELIVER_MS=str(START_MS + 2500), TAGS="T", color="red")
+    (waiting,) = stored(harness, WHEEL)
     assert waiting.property_map().items() >= {"TIMER_OUT_MS": str(START_MS + 2000), "REAL_TOPIC": "A"}.items()
-    world.advance(10_000)
-    (copy,) = stored(world, "A", 2)
+    harness.advance(10_000)
+    (copy,) = stored(harness, "A", 2)
     assert (copy.body, copy.queue_id, copy.born_timestamp) == (b"body", 2, born)
     assert (
         copy.property_map().items()
@@ -199,99 +205,99 @@ def test_a_delivered_timed_message_has_its_enqueue_and_dequeue_times(world: Worl
             "color": "red",
         }.items()
     )
-    assert len(world.popped("A", expression="T")) == 1
+    assert len(harness.popped("A", expression="T")) == 1
 
 
-def test_a_delay_level_removes_the_timer_properties(world: World) -> None:
+def test_a_delay_level_removes_the_timer_properties(harness: EngineHarness) -> None:
     """With a delay level the timer properties are removed from the stored message."""
-    world.topic("A")
-    world.send("A", DELAY="1", TIMER_DELAY_SEC="30", TIMER_DELAY_MS="1", TIMER_DELIVER_MS="1")
-    world.advance(1000)
-    (record,) = stored(world, "A")
+    harness.topic("A")
+    harness.send("A", DELAY="1", TIMER_DELAY_SEC="30", TIMER_DELAY_MS="1", TIMER_DELIVER_MS="1")
+    harness.advance(1000)
+    (record,) = stored(harness, "A")
     assert [name for name in record.property_map() if name.startswith("TIMER")] == []
 
 
-def test_messages_of_one_wheel_slot_share_a_timer_and_keep_send_order(world: World) -> None:
+def test_messages_of_one_wheel_slot_share_a_timer_and_keep_send_order(harness: EngineHarness) -> None:
     """Messages of one slot share a timer and are delivered in send order; an empty wheel has no timer."""
-    world.topic("A")
+    harness.topic("A")
     for n in range(10):
-        deliver(world, 1200 + n % 2 * 1000, b"%d" % n)
-    assert scheduled(world, "timer") == [2000, 3000]
-    world.advance(3000)
-    assert [int(body) for body in stored_bodies(world, "A")] == [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
-    assert scheduled(world, "timer") == []
-    assert world.broker.timers.slots == {}
+        deliver(harness, 1200 + n % 2 * 1000, b"%d" % n)
+    assert scheduled(harness, "timer") == [2000, 3000]
+    harness.advance(3000)
+    assert [int(body) for body in stored_bodies(harness, "A")] == [0, 2, 4, 6, 8, 1, 3, 5, 7, 9]
+    assert scheduled(harness, "timer") == []
+    assert harness.broker.timers.slots == {}
 
 
-def test_delivery_of_a_timed_message_wakes_a_waiting_pull(world: World) -> None:
+def test_delivery_of_a_timed_message_wakes_a_waiting_pull(harness: EngineHarness) -> None:
     """A waiting pull gets the message at the time of its delivery."""
-    world.topic("A")
-    deliver(world, 1500)
-    call = world.pull("A", suspend_ms=15_000)
-    world.advance(1999)
+    harness.topic("A")
+    deliver(harness, 1500)
+    call = harness.pull("A", suspend_ms=15_000)
+    harness.advance(1999)
     assert call.outcome is None
-    world.advance(1)
+    harness.advance(1)
     assert isinstance(call.outcome, PullResult)
     assert len(call.outcome.records) == 1
 
 
-def test_a_message_to_the_wheel_topic_itself_is_rejected(world: World) -> None:
+def test_a_message_to_the_wheel_topic_itself_is_rejected(harness: EngineHarness) -> None:
     """A message to the wheel topic itself, which crashes upstream's timer, is rejected, and the wheel continues."""
-    world.topic("A")
-    deliver(world, 1000)
+    harness.topic("A")
+    deliver(harness, 1000)
     wrong: list[dict[str, Any]] = [{}, {"TIMER_DELAY_SEC": "1"}, {"TIMER_OUT_MS": "1"}]
     for properties in wrong:
         with pytest.raises(EngineError) as caught:
-            world.send(WHEEL, **properties)
+            harness.send(WHEEL, **properties)
         assert caught.value.code is ResponseCode.NO_PERMISSION
-    world.advance(1000)
-    assert len(stored(world, "A")) == 1
+    harness.advance(1000)
+    assert len(stored(harness, "A")) == 1
 
 
 def test_with_the_timer_wheel_disabled_timed_messages_are_rejected() -> None:
     """With timerWheelEnable off timed messages are rejected, others are not."""
-    world = make_world(timer_wheel_enable=False)
-    world.topic("A")
+    harness = make_harness(timer_wheel_enable=False)
+    harness.topic("A")
     with pytest.raises(EngineError) as caught:
-        deliver(world, 1000)
+        deliver(harness, 1000)
     assert caught.value.code is ResponseCode.SYSTEM_ERROR
     assert caught.value.remark == "accurate timer message is not enabled, timerWheelEnable is false"
-    world.send("A")
+    harness.send("A")
 
 
-def test_the_retry_copy_of_a_timed_message_is_not_delayed_again(world: World) -> None:
+def test_the_retry_copy_of_a_timed_message_is_not_delayed_again(harness: EngineHarness) -> None:
     """The retry copy of a delivered timed message is not delayed again and keeps all TIMER properties."""
-    world.topic("A")
-    deliver(world, 1000)
-    world.advance(1000)
-    world.popped("A", invisible_ms=2000)
-    world.advance(10_000)
-    (retry,) = stored(world, "%RETRY%G_A")
+    harness.topic("A")
+    deliver(harness, 1000)
+    harness.advance(1000)
+    harness.popped("A", invisible_ms=2000)
+    harness.advance(10_000)
+    (retry,) = stored(harness, "%RETRY%G_A")
     assert {"TIMER_OUT_MS", "TIMER_ENQUEUE_MS", "TIMER_DEQUEUE_MS", "TIMER_DELIVER_MS"} <= set(retry.property_map())
 
 
 def test_a_timed_message_whose_record_was_deleted_is_not_delivered() -> None:
     """A waiting message whose record was deleted is not delivered; the others are."""
-    world = make_world(store_max_bytes=1 << 20, max_message_size=1 << 16, mapped_file_size_commit_log=1 << 17)
-    world.topic("A")
-    deliver(world, 60_000, b"early")
+    harness = make_harness(store_max_bytes=1 << 20, max_message_size=1 << 16, mapped_file_size_commit_log=1 << 17)
+    harness.topic("A")
+    deliver(harness, 60_000, b"early")
     for _ in range(100):
-        world.send("A", bytes(30_000))
-    deliver(world, 60_000, b"late")
-    assert world.broker.store.min_offset(WHEEL, 0) == 1
-    world.advance(60_000)
-    assert b"early" not in stored_bodies(world, "A")
-    assert b"late" in stored_bodies(world, "A")
+        harness.send("A", bytes(30_000))
+    deliver(harness, 60_000, b"late")
+    assert harness.broker.store.min_offset(WHEEL, 0) == 1
+    harness.advance(60_000)
+    assert b"early" not in stored_bodies(harness, "A")
+    assert b"late" in stored_bodies(harness, "A")
 
 
-def test_a_timer_property_of_a_batch_delays_all_its_messages(world: World) -> None:
+def test_a_timer_property_of_a_batch_delays_all_its_messages(harness: EngineHarness) -> None:
     """A timer property of a batch delays all its messages and allows recall; one of a single message is ignored."""
-    world.topic("A", queues=1)
+    harness.topic("A", queues=1)
 
     def send(body: bytes, head: dict[str, str]) -> SendResult:
         address = ("10.0.0.1", 5000)
-        operation = SendMessage("PG", "A", 0, body, head, address, world.now_ms, batch=True)
-        result = world.engine.execute(world.broker, operation)
+        operation = SendMessage("PG", "A", 0, body, head, address, harness.now_ms, batch=True)
+        result = harness.engine.execute(harness.broker, operation)
         assert isinstance(result, SendResult)
         return result
 
@@ -299,85 +305,85 @@ def test_a_timer_property_of_a_batch_delays_all_its_messages(world: World) -> No
         inner = pack(f">iiii{len(body)}sh", 0, 0, 0, len(body), body, len(properties)) + properties
         return pack(">i", len(inner) + 4) + inner
 
-    whole = send(part(b"a") + part(b"b"), {"TIMER_DELIVER_MS": str(world.now_ms + 3000), "UNIQ_KEY": "K"})
+    whole = send(part(b"a") + part(b"b"), {"TIMER_DELIVER_MS": str(harness.now_ms + 3000), "UNIQ_KEY": "K"})
     assert whole.recall_handle
-    assert stored_bodies(world, WHEEL) == [b"a", b"b"]
-    single = send(part(b"c", f"TIMER_DELIVER_MS\x01{world.now_ms + 3000}\x02".encode()), {"UNIQ_KEY": "L"})
+    assert stored_bodies(harness, WHEEL) == [b"a", b"b"]
+    single = send(part(b"c", f"TIMER_DELIVER_MS\x01{harness.now_ms + 3000}\x02".encode()), {"UNIQ_KEY": "L"})
     assert not single.recall_handle
-    assert stored_bodies(world, "A") == [b"c"]
-    world.advance(3000)
-    assert stored_bodies(world, "A") == [b"c", b"a", b"b"]
+    assert stored_bodies(harness, "A") == [b"c"]
+    harness.advance(3000)
+    assert stored_bodies(harness, "A") == [b"c", b"a", b"b"]
 
 
 @pytest.mark.parametrize("end", ["restart", "crash", "power loss", "snapshot"])
 def test_a_message_kept_out_of_the_wheel_survives_every_kind_of_stop(end: str) -> None:
     """A message kept out by timerStopEnqueue survives every kind of stop, and is delivered when the key is reset."""
-    world = make_world(flush_disk_type="SYNC_FLUSH", timer_flush_interval_ms=60_000)
-    world.topic("A")
-    deliver(world, 5_000, b"in its slot")
-    world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "true"}))
-    deliver(world, 5_000, b"kept out")
-    world.advance(1_000)
+    harness = make_harness(flush_disk_type="SYNC_FLUSH", timer_flush_interval_ms=60_000)
+    harness.topic("A")
+    deliver(harness, 5_000, b"in its slot")
+    harness.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "true"}))
+    deliver(harness, 5_000, b"kept out")
+    harness.advance(1_000)
     if end == "snapshot":
-        engine = copied(world.engine)
-        world = World(engine, engine.brokers[0])
+        engine = copied(harness.engine)
+        harness = EngineHarness(engine, engine.brokers[0])
     elif end == "restart":
-        world.broker.restart()
+        harness.broker.restart()
     else:
-        world.engine.crash(power_loss=end == "power loss")
-    world.advance(10_000)
-    assert stored_bodies(world, "A") == [b"in its slot"]
-    world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "false"}))
-    world.advance(0)
-    assert stored_bodies(world, "A") == [b"in its slot", b"kept out"]
-    world.broker.restart()
-    world.advance(100_000)
-    assert len(stored_bodies(world, "A")) == 2
+        harness.engine.crash(power_loss=end == "power loss")
+    harness.advance(10_000)
+    assert stored_bodies(harness, "A") == [b"in its slot"]
+    harness.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "false"}))
+    harness.advance(0)
+    assert stored_bodies(harness, "A") == [b"in its slot", b"kept out"]
+    harness.broker.restart()
+    harness.advance(100_000)
+    assert len(stored_bodies(harness, "A")) == 2
 
 
 def test_after_a_crash_a_refilled_wheel_slot_is_delivered_completely_again() -> None:
     """After a crash a slot that was read and filled again since the last write is delivered completely once more."""
-    world = make_world(flush_disk_type="SYNC_FLUSH", timer_flush_interval_ms=60_000)
-    world.topic("A")
-    deliver(world, 5_000, b"read")
-    world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "true"}))
-    deliver(world, 5_000, b"kept out")
-    world.advance(5_200)
-    assert stored_bodies(world, "A") == [b"read"]
-    world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "false"}))
-    world.engine.crash(power_loss=False)
-    world.advance(10_000)
-    assert stored_bodies(world, "A") == [b"read", b"read", b"kept out"]
+    harness = make_harness(flush_disk_type="SYNC_FLUSH", timer_flush_interval_ms=60_000)
+    harness.topic("A")
+    deliver(harness, 5_000, b"read")
+    harness.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "true"}))
+    deliver(harness, 5_000, b"kept out")
+    harness.advance(5_200)
+    assert stored_bodies(harness, "A") == [b"read"]
+    harness.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "false"}))
+    harness.engine.crash(power_loss=False)
+    harness.advance(10_000)
+    assert stored_bodies(harness, "A") == [b"read", b"read", b"kept out"]
 
 
-def test_a_restart_without_timer_stop_enqueue_enqueues_the_kept_out_messages(world: World) -> None:
+def test_a_restart_without_timer_stop_enqueue_enqueues_the_kept_out_messages(harness: EngineHarness) -> None:
     """A broker restarted without timerStopEnqueue enqueues the messages that were kept out."""
-    world.topic("A")
-    world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "true"}))
-    deliver(world, 5_000)
-    world.broker.config.timer_stop_enqueue = False
-    world.broker.restart()
-    assert stored_bodies(world, "A") == []
-    world.advance(5_000)
-    assert stored_bodies(world, "A") == [b"m"]
+    harness.topic("A")
+    harness.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "true"}))
+    deliver(harness, 5_000)
+    harness.broker.config.timer_stop_enqueue = False
+    harness.broker.restart()
+    assert stored_bodies(harness, "A") == []
+    harness.advance(5_000)
+    assert stored_bodies(harness, "A") == [b"m"]
 
 
 def test_a_message_deleted_before_it_entered_the_wheel_is_skipped() -> None:
     """A message deleted before it entered the wheel is skipped, and the timer reads the rest of its topic."""
-    world = make_world(store_max_bytes=1_000_000, max_message_size=1000, timer_stop_enqueue=True)
-    world.topic("A")
-    world.topic("F")
-    deliver(world, 5_000)
+    harness = make_harness(store_max_bytes=1_000_000, max_message_size=1000, timer_stop_enqueue=True)
+    harness.topic("A")
+    harness.topic("F")
+    deliver(harness, 5_000)
     for _ in range(3000):
-        world.send("F", bytes(1000))
-    assert world.broker.store.record(WHEEL, 0, 0) is None
-    world.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "false"}))
-    world.advance(10_000)
-    assert stored_bodies(world, "A") == []
-    assert world.ask(TimerCheckPointResult, GetTimerCheckPoint()).taken == 1
-    deliver(world, 5_000, b"later")
-    world.advance(10_000)
-    assert stored_bodies(world, "A") == [b"later"]
+        harness.send("F", bytes(1000))
+    assert harness.broker.store.record(WHEEL, 0, 0) is None
+    harness.ask(Done, UpdateBrokerConfig({"timerStopEnqueue": "false"}))
+    harness.advance(10_000)
+    assert stored_bodies(harness, "A") == []
+    assert harness.ask(TimerCheckPointResult, GetTimerCheckPoint()).taken == 1
+    deliver(harness, 5_000, b"later")
+    harness.advance(10_000)
+    assert stored_bodies(harness, "A") == [b"later"]
 
 
 def test_a_congested_wheel_slot_rejects_at_random_and_less_often_as_it_fills() -> None:
@@ -389,14 +395,14 @@ def test_a_congested_wheel_slot_rejects_at_random_and_less_often_as_it_fills() -
     for held in (10, 11, 19, 20):
         count = 0
         for seed in range(30):
-            world = make_world(seed, timer_congest_num_each_slot=10)
-            world.topic("A")
-            world.broker.timers.slots.clear()
-            while not world.broker.timers.slots or next(iter(world.broker.timers.slots.values())).number < held:
+            harness = make_harness(seed, timer_congest_num_each_slot=10)
+            harness.topic("A")
+            harness.broker.timers.slots.clear()
+            while not harness.broker.timers.slots or next(iter(harness.broker.timers.slots.values())).number < held:
                 with suppress(EngineError):
-                    deliver(world, 5_000)
+                    deliver(harness, 5_000)
             try:
-                deliver(world, 5_000)
+                deliver(harness, 5_000)
             except EngineError:
                 count += 1
         refusals.append(count)
@@ -406,55 +412,55 @@ def test_a_congested_wheel_slot_rejects_at_random_and_less_often_as_it_fills() -
     assert few < 12
 
 
-def test_revive_continues_with_the_timer_after_a_change_of_the_configuration(world: World) -> None:
+def test_revive_continues_with_the_timer_after_a_change_of_the_configuration(harness: EngineHarness) -> None:
     """The defect stops timer and revive. Without it, the next change of a key makes the timer read its topic again."""
-    world.topic("A")
-    world.engine.defects.enable("timer_topic_stops_timer")
-    world.send(WHEEL, b"no timer message")
-    world.send("A", b"popped")
-    assert len(world.popped("A", invisible_ms=10_000)) == 1
-    world.advance(60_000)
-    assert world.broker.topics.find("%RETRY%G_A") is None
-    world.engine.defects.release("timer_topic_stops_timer")
-    world.ask(Done, UpdateBrokerConfig({"popPollingSize": "5"}))
-    world.send("A", b"popped later")
-    assert len(world.popped("A", invisible_ms=10_000)) == 1
-    world.advance(60_000)
-    assert stored_bodies(world, "%RETRY%G_A") == [b"popped", b"popped later"]
+    harness.topic("A")
+    harness.engine.defects.enable("timer_topic_stops_timer")
+    harness.send(WHEEL, b"no timer message")
+    harness.send("A", b"popped")
+    assert len(harness.popped("A", invisible_ms=10_000)) == 1
+    harness.advance(60_000)
+    assert harness.broker.topics.find("%RETRY%G_A") is None
+    harness.engine.defects.release("timer_topic_stops_timer")
+    harness.ask(Done, UpdateBrokerConfig({"popPollingSize": "5"}))
+    harness.send("A", b"popped later")
+    assert len(harness.popped("A", invisible_ms=10_000)) == 1
+    harness.advance(60_000)
+    assert stored_bodies(harness, "%RETRY%G_A") == [b"popped", b"popped later"]
 
 
-def test_a_congested_wheel_slot_compares_with_its_limit_and_a_tenth(world: World) -> None:
+def test_a_congested_wheel_slot_compares_with_its_limit_and_a_tenth(harness: EngineHarness) -> None:
     """A slot with three messages and a limit of two rejects 52 % of further ones: 1 - 1 / 2.1, not 1 - 1 / 2.
 
     Source: TimerMessageStore.isReject (5.3.3).
     """
-    world = make_world(timer_congest_num_each_slot=2)
-    world.topic("A")
+    harness = make_harness(timer_congest_num_each_slot=2)
+    harness.topic("A")
     rejected = 0
     for seconds in range(1, 4_001):
         for _ in range(3):
-            deliver(world, 10_000 + seconds * 1_000)
+            deliver(harness, 10_000 + seconds * 1_000)
         try:
-            deliver(world, 10_000 + seconds * 1_000)
+            deliver(harness, 10_000 + seconds * 1_000)
         except EngineError:
             rejected += 1
     assert 2_047 < rejected < 2_147
 
 
-def test_a_timer_stopped_by_the_defect_continues_after_a_restart_without_it(world: World) -> None:
+def test_a_timer_stopped_by_the_defect_continues_after_a_restart_without_it(harness: EngineHarness) -> None:
     """With the defect a message to the timer's topic stops the timer, until a restart without the defect."""
-    world.topic("A")
-    world.engine.defects.enable("timer_topic_stops_timer")
-    deliver(world, 3_000, b"in the wheel")
-    world.send(WHEEL, b"no timer message")
-    deliver(world, 1_000, b"behind it")
-    world.advance(10_000)
-    assert stored_bodies(world, "A") == [b"in the wheel"]
-    world.engine.restart()
-    world.advance(10_000)
-    assert stored_bodies(world, "A") == [b"in the wheel"]
-    world.engine.defects.release("timer_topic_stops_timer")
-    world.engine.restart()
-    world.advance(10_000)
-    assert stored_bodies(world, "A") == [b"in the wheel", b"behind it"]
-    assert refused_send(world, WHEEL) is ResponseCode.NO_PERMISSION
+    harness.topic("A")
+    harness.engine.defects.enable("timer_topic_stops_timer")
+    deliver(harness, 3_000, b"in the wheel")
+    harness.send(WHEEL, b"no timer message")
+    deliver(harness, 1_000, b"behind it")
+    harness.advance(10_000)
+    assert stored_bodies(harness, "A") == [b"in the wheel"]
+    harness.engine.restart()
+    harness.advance(10_000)
+    assert stored_bodies(harness, "A") == [b"in the wheel"]
+    harness.engine.defects.release("timer_topic_stops_timer")
+    harness.engine.restart()
+    harness.advance(10_000)
+    assert stored_bodies(harness, "A") == [b"in the wheel", b"behind it"]
+    assert refused_send(harness, WHEEL) is ResponseCode.NO_PERMISSION

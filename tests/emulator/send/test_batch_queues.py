@@ -1,7 +1,7 @@
 """BatchCQ topics (queue.type=BatchCQ), whose records may hold several messages."""
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -18,41 +18,41 @@ PARTS = [(b"one", {"TAGS": "A"}), (b"two", {}), (b"three", {})]
 
 
 @pytest.fixture
-def world(world: World) -> World:
-    batched(world)
-    return world
+def harness(harness: EngineHarness) -> EngineHarness:
+    batched(harness)
+    return harness
 
 
-def batched(world: World) -> None:
-    world.engine.execute(world.broker, CreateTopic(TopicConfig("T", 1, 1, 6), {"+queue.type": "BatchCQ"}))
+def batched(harness: EngineHarness) -> None:
+    harness.engine.execute(harness.broker, CreateTopic(TopicConfig("T", 1, 1, 6), {"+queue.type": "BatchCQ"}))
 
 
-def send_batch(world: World, topic: str = "T", **properties: str) -> SendResult:
+def send_batch(harness: EngineHarness, topic: str = "T", **properties: str) -> SendResult:
     message = SendMessage(
-        "PG", topic, 0, batch_body(PARTS), dict(properties), ("10.0.0.1", 5000), world.now_ms, batch=True
+        "PG", topic, 0, batch_body(PARTS), dict(properties), ("10.0.0.1", 5000), harness.now_ms, batch=True
     )
-    return world.ask(SendResult, message)
+    return harness.ask(SendResult, message)
 
 
-def end(world: World) -> int:
-    return world.ask(OffsetResult, GetMaxOffset("T", 0)).offset
+def end(harness: EngineHarness) -> int:
+    return harness.ask(OffsetResult, GetMaxOffset("T", 0)).offset
 
 
-def read(world: World, offset: int = 0, count: int = 32) -> tuple[list[int], int]:
+def read(harness: EngineHarness, offset: int = 0, count: int = 32) -> tuple[list[int], int]:
     """Pull; return the offsets of the records and the next offset."""
-    outcome = world.pull("T", offset, count=count).outcome
+    outcome = harness.pull("T", offset, count=count).outcome
     assert isinstance(outcome, PullResult)
     return [decode(record).queue_offset for record in outcome.records], outcome.next_begin_offset
 
 
-def test_a_batch_in_a_batch_cq_topic_is_one_record(world: World) -> None:
+def test_a_batch_in_a_batch_cq_topic_is_one_record(harness: EngineHarness) -> None:
     """A batch is one record with one offset per message, and a read at any of them returns it."""
-    assert (send_batch(world, UNIQ_KEY="U").queue_offset, end(world)) == (0, 3)
-    assert send_batch(world, UNIQ_KEY="V").queue_offset == 3
-    assert world.send("T").queue_offset == 6
-    assert read(world) == read(world, 2) == ([0, 3, 6], 7)
-    assert read(world, 5) == ([3, 6], 7)
-    outcome = world.pull("T").outcome
+    assert (send_batch(harness, UNIQ_KEY="U").queue_offset, end(harness)) == (0, 3)
+    assert send_batch(harness, UNIQ_KEY="V").queue_offset == 3
+    assert harness.send("T").queue_offset == 6
+    assert read(harness) == read(harness, 2) == ([0, 3, 6], 7)
+    assert read(harness, 5) == ([3, 6], 7)
+    outcome = harness.pull("T").outcome
     assert isinstance(outcome, PullResult)
     whole = decode(outcome.records[0])
     assert (whole.body, whole.sys_flag, whole.property_map()["INNER_NUM"]) == (batch_body(PARTS), 0xC0, "3")
@@ -60,115 +60,117 @@ def test_a_batch_in_a_batch_cq_topic_is_one_record(world: World) -> None:
 
 @pytest.mark.parametrize(("count", "found"), [(1, [0]), (3, [0]), (5, [0]), (6, [0, 3])])
 def test_a_read_of_batches_counts_messages_but_always_returns_the_first_record(
-    world: World, count: int, found: list[int]
+    harness: EngineHarness, count: int, found: list[int]
 ) -> None:
     """A read counts messages, but returns its first record regardless of how many it holds."""
     for key in "UV":
-        send_batch(world, UNIQ_KEY=key)
-    assert read(world, 0, count)[0] == found
+        send_batch(harness, UNIQ_KEY=key)
+    assert read(harness, 0, count)[0] == found
 
 
 @pytest.mark.parametrize(
     ("count", "found"),
     [(8, [0, 3]), (9, [0, 3, 6]), (11, [0, 3, 6]), (12, [0, 3, 6, 9]), (32, [0, 3, 6, 9])],
 )
-def test_a_read_of_batches_adds_up_the_messages_of_all_batches(world: World, count: int, found: list[int]) -> None:
+def test_a_read_of_batches_adds_up_the_messages_of_all_batches(
+    harness: EngineHarness, count: int, found: list[int]
+) -> None:
     """Each batch adds its own messages to the count, the third and the fourth as much as the first."""
     for key in "UVWX":
-        send_batch(world, UNIQ_KEY=key)
-    assert read(world, 0, count) == (found, 3 * len(found))
+        send_batch(harness, UNIQ_KEY=key)
+    assert read(harness, 0, count) == (found, 3 * len(found))
 
 
 def test_a_read_of_batches_ends_before_the_batch_that_exceeds_the_byte_limit() -> None:
     """The limit is on the sum of all records; the first record is read even if it alone exceeds the limit."""
-    world = make_world()
-    batched(world)
+    harness = make_harness()
+    batched(harness)
     for key in "UVWX":
-        send_batch(world, UNIQ_KEY=key)
-    record = world.broker.store.record("T", 0, 0)
+        send_batch(harness, UNIQ_KEY=key)
+    record = harness.broker.store.record("T", 0, 0)
     assert record is not None
     for limit, found in ((1, [0]), (len(record), [0]), (3 * len(record) - 1, [0, 3]), (3 * len(record), [0, 3, 6])):
-        world.broker.config.max_transfer_bytes_on_message_in_memory = limit
-        assert read(world) == (found, 3 * len(found))
+        harness.broker.config.max_transfer_bytes_on_message_in_memory = limit
+        assert read(harness) == (found, 3 * len(found))
 
 
-def test_a_batch_with_another_tag_is_skipped_and_not_counted(world: World) -> None:
+def test_a_batch_with_another_tag_is_skipped_and_not_counted(harness: EngineHarness) -> None:
     """A batch with another tag is skipped and not counted; the next offset is the end of the last batch examined."""
     for tag in ("a", "b", "a", "b"):
-        send_batch(world, UNIQ_KEY=tag, TAGS=tag)
-    outcome = world.pull("T", count=6, expression="a").outcome
+        send_batch(harness, UNIQ_KEY=tag, TAGS=tag)
+    outcome = harness.pull("T", count=6, expression="a").outcome
     assert isinstance(outcome, PullResult)
     assert ([decode(each).queue_offset for each in outcome.records], outcome.next_begin_offset) == ([0, 6], 9)
 
 
-def test_a_batch_without_unique_key_is_stored_as_separate_messages(world: World) -> None:
+def test_a_batch_without_unique_key_is_stored_as_separate_messages(harness: EngineHarness) -> None:
     """A batch without a unique key is stored as separate messages, as in any queue."""
-    send_batch(world)
-    assert read(world) == ([0, 1, 2], 3)
+    send_batch(harness)
+    assert read(harness) == ([0, 1, 2], 3)
 
 
-def test_topics_other_than_batch_cq_store_a_batch_as_separate_messages(world: World) -> None:
+def test_topics_other_than_batch_cq_store_a_batch_as_separate_messages(harness: EngineHarness) -> None:
     """Other topics store a batch as separate messages, with or without a key, and reject INNER_NUM."""
-    send_batch(world, world.topic("U"), UNIQ_KEY="U")
-    assert world.ask(OffsetResult, GetMaxOffset("U", 0)).offset == 3
-    message = SendMessage("PG", "U", 0, b"x", {"INNER_NUM": "2"}, ("10.0.0.1", 5000), world.now_ms, sys_flag=0x80)
+    send_batch(harness, harness.topic("U"), UNIQ_KEY="U")
+    assert harness.ask(OffsetResult, GetMaxOffset("U", 0)).offset == 3
+    message = SendMessage("PG", "U", 0, b"x", {"INNER_NUM": "2"}, ("10.0.0.1", 5000), harness.now_ms, sys_flag=0x80)
     with pytest.raises(EngineError) as found:
-        world.ask(SendResult, message)
+        harness.ask(SendResult, message)
     assert found.value.code == ResponseCode.MESSAGE_ILLEGAL
 
 
-def test_a_rejected_batch_takes_no_offsets(world: World) -> None:
+def test_a_rejected_batch_takes_no_offsets(harness: EngineHarness) -> None:
     """A rejected batch takes no offsets, and the next message takes only one."""
     with pytest.raises(EngineError):
-        send_batch(world, UNIQ_KEY="U", big="x" * 40_000)
-    assert (world.send("T").queue_offset, end(world)) == (0, 1)
+        send_batch(harness, UNIQ_KEY="U", big="x" * 40_000)
+    assert (harness.send("T").queue_offset, end(harness)) == (0, 1)
 
 
-def test_a_waiting_pull_gets_the_whole_batch_and_the_offset_after_it(world: World) -> None:
-    waiting = world.pull("T", suspend_ms=10_000)
-    send_batch(world, UNIQ_KEY="U")
+def test_a_waiting_pull_gets_the_whole_batch_and_the_offset_after_it(harness: EngineHarness) -> None:
+    waiting = harness.pull("T", suspend_ms=10_000)
+    send_batch(harness, UNIQ_KEY="U")
     assert isinstance(waiting.outcome, PullResult)
     assert (len(waiting.outcome.records), waiting.outcome.next_begin_offset) == (1, 3)
 
 
-def test_a_batch_is_popped_as_one_message_and_not_redelivered_once_acknowledged(world: World) -> None:
-    send_batch(world, UNIQ_KEY="U")
-    [message] = world.popped("T")
-    assert world.popped("T") == []
-    world.ack("T", world.receipt(message))
-    world.advance(60_000)
-    assert world.popped("T") == []
+def test_a_batch_is_popped_as_one_message_and_not_redelivered_once_acknowledged(harness: EngineHarness) -> None:
+    send_batch(harness, UNIQ_KEY="U")
+    [message] = harness.popped("T")
+    assert harness.popped("T") == []
+    harness.ack("T", harness.receipt(message))
+    harness.advance(60_000)
+    assert harness.popped("T") == []
 
 
-def test_a_search_by_time_between_two_batches_finds_the_second(world: World) -> None:
+def test_a_search_by_time_between_two_batches_finds_the_second(harness: EngineHarness) -> None:
     """A search for a time between two batches, or after both, returns the first offset of the second batch."""
-    send_batch(world, UNIQ_KEY="U")
-    world.advance(1000)
-    between = world.now_ms
-    world.advance(1000)
-    send_batch(world, UNIQ_KEY="V")
-    for time, offset in ((0, 0), (between, 3), (world.now_ms, 3), (world.now_ms + 1000, 3)):
-        assert world.ask(OffsetResult, SearchOffset("T", 0, time)).offset == offset
+    send_batch(harness, UNIQ_KEY="U")
+    harness.advance(1000)
+    between = harness.now_ms
+    harness.advance(1000)
+    send_batch(harness, UNIQ_KEY="V")
+    for time, offset in ((0, 0), (between, 3), (harness.now_ms, 3), (harness.now_ms + 1000, 3)):
+        assert harness.ask(OffsetResult, SearchOffset("T", 0, time)).offset == offset
 
 
-def test_flushed_batches_and_queue_offsets_survive_a_crash(world: World) -> None:
+def test_flushed_batches_and_queue_offsets_survive_a_crash(harness: EngineHarness) -> None:
     """After a crash the flushed batches and the queue's offsets are unchanged."""
-    send_batch(world, UNIQ_KEY="U")
-    world.advance(60_000)
-    world.engine.crash(world.broker)
-    assert (read(world), end(world)) == (([0], 3), 3)
-    assert send_batch(world, UNIQ_KEY="V").queue_offset == 3
+    send_batch(harness, UNIQ_KEY="U")
+    harness.advance(60_000)
+    harness.engine.crash(harness.broker)
+    assert (read(harness), end(harness)) == (([0], 3), 3)
+    assert send_batch(harness, UNIQ_KEY="V").queue_offset == 3
 
 
 def test_a_slave_has_the_batch_cq_queue_of_its_master() -> None:
     """A slave's queue has the same units as its master's."""
     configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")]
     engine = Engine(brokers=configs)
-    world = World(engine, engine.brokers[0])
-    batched(world)
+    harness = EngineHarness(engine, engine.brokers[0])
+    batched(harness)
     slave = engine.brokers[1]
-    slave.topics.copy_from(world.broker.topics)
-    send_batch(world, UNIQ_KEY="U")
+    slave.topics.copy_from(harness.broker.topics)
+    send_batch(harness, UNIQ_KEY="U")
     queue = slave.store.queue("T", 0)
     assert queue is not None
     assert (queue.max_offset, queue.unit(2)) == (3, queue.unit(0))
@@ -184,16 +186,18 @@ def test_a_record_counts_as_inner_num_messages_or_one_if_invalid(text: str, numb
 
 
 @pytest.mark.parametrize(("topic", "flag"), [("T", 0), ("U", 0), ("U", 0x80)])
-def test_inner_num_without_batch_flag_or_batch_cq_topic_is_rejected(world: World, topic: str, flag: int) -> None:
+def test_inner_num_without_batch_flag_or_batch_cq_topic_is_rejected(
+    harness: EngineHarness, topic: str, flag: int
+) -> None:
     """A record with INNER_NUM is rejected without the system flag of a batch or outside a BatchCQ topic."""
-    world.topic("U")
-    message = SendMessage("PG", topic, 0, b"x", {"INNER_NUM": "2"}, ("10.0.0.1", 5000), world.now_ms, sys_flag=flag)
+    harness.topic("U")
+    message = SendMessage("PG", topic, 0, b"x", {"INNER_NUM": "2"}, ("10.0.0.1", 5000), harness.now_ms, sys_flag=flag)
     with pytest.raises(EngineError) as found:
-        world.ask(SendResult, message)
+        harness.ask(SendResult, message)
     assert found.value.code == ResponseCode.MESSAGE_ILLEGAL
 
 
-def test_a_batch_as_one_record_returns_its_queue_and_its_unique_key(world: World) -> None:
-    result = send_batch(world, UNIQ_KEY="U")
+def test_a_batch_as_one_record_returns_its_queue_and_its_unique_key(harness: EngineHarness) -> None:
+    result = send_batch(harness, UNIQ_KEY="U")
     assert (result.queue_id, result.queue_offset) == (0, 0)
     assert result.transaction_id == "U"

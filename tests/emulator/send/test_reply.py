@@ -1,7 +1,7 @@
 """Request-reply: a reply is pushed to the client that sent the request, and stored; then its sender gets a response."""
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import PushReplyMessage
 from rocketmq_testkit.emulator.operations.base import Operation
@@ -12,21 +12,21 @@ from stored import stored
 TOPIC = "DefaultCluster_REPLY_TOPIC"
 
 
-def submit(world: World, operation: Operation, channel: DirectChannel | None = None) -> DirectCall:
-    return world.engine.submit(world.broker, operation, channel or DirectChannel())
+def submit(harness: EngineHarness, operation: Operation, channel: DirectChannel | None = None) -> DirectCall:
+    return harness.engine.submit(harness.broker, operation, channel or DirectChannel())
 
 
-def requester(world: World) -> DirectChannel:
+def requester(harness: EngineHarness) -> DirectChannel:
     """Register a producer with client id `asker`; return its channel."""
     channel = DirectChannel("asker's")
-    submit(world, Heartbeat("asker", ["PG"], []), channel)
+    submit(harness, Heartbeat("asker", ["PG"], []), channel)
     return channel
 
 
-def reply(world: World, client: str | None = "asker", **more: str) -> DirectCall:
+def reply(harness: EngineHarness, client: str | None = "asker", **more: str) -> DirectCall:
     properties = {"MSG_TYPE": "reply", **({} if client is None else {"REPLY_TO_CLIENT": client}), **more}
-    sent = SendMessage("PG", TOPIC, 0, b"pong", properties, ("10.0.0.1", 5000), world.now_ms)
-    return submit(world, SendReplyMessage(sent))
+    sent = SendMessage("PG", TOPIC, 0, b"pong", properties, ("10.0.0.1", 5000), harness.now_ms)
+    return submit(harness, SendReplyMessage(sent))
 
 
 def result(call: DirectCall) -> SendResult:
@@ -35,8 +35,8 @@ def result(call: DirectCall) -> SendResult:
 
 
 @pytest.fixture
-def world() -> World:
-    return make_world()
+def harness() -> EngineHarness:
+    return make_harness()
 
 
 def push_to(channel: DirectChannel) -> PushReplyMessage:
@@ -45,35 +45,37 @@ def push_to(channel: DirectChannel) -> PushReplyMessage:
     return push
 
 
-def test_a_reply_is_stored_and_its_sender_gets_a_response_after_the_client_responded_to_the_push(world: World) -> None:
-    channel = requester(world)
-    call = reply(world)
+def test_a_reply_is_stored_and_its_sender_gets_a_response_after_the_client_responded_to_the_push(
+    harness: EngineHarness,
+) -> None:
+    channel = requester(harness)
+    call = reply(harness)
     push = push_to(channel)
-    assert (push.body, call.outcome, stored(world, TOPIC)) == (b"pong", None, [])
-    assert f"PUSH_REPLY_TIME\x01{world.now_ms}\x02" in push.properties
-    submit(world, ClientResponded(push.ticket, 0), channel)
+    assert (push.body, call.outcome, stored(harness, TOPIC)) == (b"pong", None, [])
+    assert f"PUSH_REPLY_TIME\x01{harness.now_ms}\x02" in push.properties
+    submit(harness, ClientResponded(push.ticket, 0), channel)
     assert (result(call).code, result(call).remark, result(call).transaction_id) == (0, None, None)
-    (record,) = stored(world, TOPIC)
+    (record,) = stored(harness, TOPIC)
     assert (record.body, "PUSH_REPLY_TIME" in record.property_map()) == (b"pong", False)
 
 
-def test_a_reply_fails_if_the_client_responds_to_the_push_with_an_error(world: World) -> None:
+def test_a_reply_fails_if_the_client_responds_to_the_push_with_an_error(harness: EngineHarness) -> None:
     """A push that gets an error code fails the reply; a second response has no effect."""
-    channel = requester(world)
-    call = reply(world)
+    channel = requester(harness)
+    call = reply(harness)
     push = push_to(channel)
     for code in (1, 0):
-        submit(world, ClientResponded(push.ticket, code), channel)
+        submit(harness, ClientResponded(push.ticket, code), channel)
     assert (result(call).code, result(call).remark) == (1, "push reply message to askerfail.")
-    assert len(stored(world, TOPIC)) == 1
+    assert len(stored(harness, TOPIC)) == 1
 
 
-def test_a_reply_fails_if_its_push_gets_no_response_in_ten_seconds(world: World) -> None:
-    requester(world)
-    call = reply(world)
-    world.advance(9_999)
+def test_a_reply_fails_if_its_push_gets_no_response_in_ten_seconds(harness: EngineHarness) -> None:
+    requester(harness)
+    call = reply(harness)
+    harness.advance(9_999)
     assert call.outcome is None
-    world.advance(1)
+    harness.advance(1)
     assert result(call).code == 1
 
 
@@ -85,32 +87,34 @@ def test_a_reply_fails_if_its_push_gets_no_response_in_ten_seconds(world: World)
     ],
 )
 def test_a_reply_to_an_unknown_client_fails_at_once_but_is_stored(
-    world: World, client: str | None, remark: str
+    harness: EngineHarness, client: str | None, remark: str
 ) -> None:
     """A reply without a known client fails at once, but is stored."""
-    call = reply(world, client)
+    call = reply(harness, client)
     assert (result(call).code, result(call).remark) == (1, remark)
-    assert len(stored(world, TOPIC)) == 1
+    assert len(stored(harness, TOPIC)) == 1
 
 
 def test_with_store_reply_message_disabled_a_reply_has_no_message_id() -> None:
     """Without storing, the response has message id and offset 0, and an empty id if the push failed."""
-    world = make_world(store_reply_message_enable=False)
-    channel = requester(world)
-    call = reply(world)
-    submit(world, ClientResponded(push_to(channel).ticket, 0), channel)
+    harness = make_harness(store_reply_message_enable=False)
+    channel = requester(harness)
+    call = reply(harness)
+    submit(harness, ClientResponded(push_to(channel).ticket, 0), channel)
     assert (result(call).msg_id, result(call).queue_offset) == ("0", 0)
-    assert result(reply(world, "stranger")).msg_id == ""
-    assert stored(world, TOPIC) == []
+    assert result(reply(harness, "stranger")).msg_id == ""
+    assert stored(harness, TOPIC) == []
 
 
 @pytest.mark.parametrize("more", [{"long": "x" * 33_000}, {"INNER_NUM": "2"}])
-def test_a_reply_that_cannot_be_stored_gets_the_result_of_its_push(world: World, more: dict[str, str]) -> None:
+def test_a_reply_that_cannot_be_stored_gets_the_result_of_its_push(
+    harness: EngineHarness, more: dict[str, str]
+) -> None:
     """The response to a reply that cannot be stored has the result of its push, without a message id."""
-    channel = requester(world)
-    call = reply(world, **more)
-    submit(world, ClientResponded(push_to(channel).ticket, 0), channel)
+    channel = requester(harness)
+    call = reply(harness, **more)
+    submit(harness, ClientResponded(push_to(channel).ticket, 0), channel)
     assert (result(call).code, result(call).msg_id) == (0, "0")
-    lost = result(reply(world, "nobody", **more))
+    lost = result(reply(harness, "nobody", **more))
     assert (lost.code, lost.msg_id) == (1, "")
-    assert stored(world, TOPIC) == []
+    assert stored(harness, TOPIC) == []

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from all_tables import held_by
-from engine_world import START_MS, World, make_world
+from engine_harness import START_MS, EngineHarness, make_harness
 from full_tables import full_tables
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.filter.filter_table import FilterTable
@@ -31,26 +31,26 @@ EARLIER_MS = int(datetime(2020, 1, 1, tzinfo=UTC).timestamp() * SECOND)
 MONTH = 30 * DAY
 
 
-def fork_at(world: World, start_ms: int | None = None) -> World:
-    """Return a world with a fork that starts at another instant, by default at that of the fork."""
-    state = world.engine.fork_state()
+def fork_at(harness: EngineHarness, start_ms: int | None = None) -> EngineHarness:
+    """Return a harness with a fork that starts at another instant, by default at that of the fork."""
+    state = harness.engine.fork_state()
     if start_ms is not None:
         start_earlier(state, start_ms)
     engine = Engine(state=state)
-    return World(engine, engine.brokers[0])
+    return EngineHarness(engine, engine.brokers[0])
 
 
-def prepared(**keys: Any) -> World:
-    """Return a world with a topic that has run for 7.3 s."""
-    world = make_world(**keys)
-    world.topic("A")
-    world.advance(7_300)
-    return world
+def prepared(**keys: Any) -> EngineHarness:
+    """Return a harness with a topic that has run for 7.3 s."""
+    harness = make_harness(**keys)
+    harness.topic("A")
+    harness.advance(7_300)
+    return harness
 
 
-def at_the_same_phase(world: World) -> int:
+def at_the_same_phase(harness: EngineHarness) -> int:
     """Return an earlier instant at which the slots of the timer begin as long ago as now."""
-    return EARLIER_MS + world.now_ms % SECOND
+    return EARLIER_MS + harness.now_ms % SECOND
 
 
 # delays
@@ -60,12 +60,12 @@ def at_the_same_phase(world: World) -> int:
 @pytest.mark.parametrize("level", [1, 3])
 def test_a_delayed_message_arrives_as_soon_as_in_a_fork_that_starts_later(age_ms: int, level: int) -> None:
     """A level is checked every 100 ms, first a second after the start of the parent's broker."""
-    world = make_world()
-    world.topic("A")
-    world.advance(age_ms)
+    harness = make_harness()
+    harness.topic("A")
+    harness.advance(age_ms)
     arrivals = []
-    for start_ms in (None, at_the_same_phase(world)):
-        child = fork_at(world, start_ms)
+    for start_ms in (None, at_the_same_phase(harness)):
+        child = fork_at(harness, start_ms)
         child.send("A", b"x", DELAY=str(level))
         waited = 0
         while not stored_bodies(child, "A"):
@@ -78,10 +78,10 @@ def test_a_delayed_message_arrives_as_soon_as_in_a_fork_that_starts_later(age_ms
 
 def test_the_version_of_the_delay_offsets_grows_alike() -> None:
     """Its number of changes counts the checks of the levels, which the parent has begun."""
-    world = prepared()
+    harness = prepared()
     results = []
-    for start_ms in (None, at_the_same_phase(world)):
-        child = fork_at(world, start_ms)
+    for start_ms in (None, at_the_same_phase(harness)):
+        child = fork_at(harness, start_ms)
         child.send("A", b"x", DELAY="1")
         child.advance(60 * SECOND)
         found = child.broker.delays.checked_offsets()
@@ -93,17 +93,17 @@ def test_the_version_of_the_delay_offsets_grows_alike() -> None:
 # transactions
 
 
-def half(world: World) -> EndTransaction:
+def half(harness: EngineHarness) -> EndTransaction:
     """Send a half message, and return its commit."""
-    sent = world.send("A", b"half", TRAN_MSG="true", PGROUP="P")
+    sent = harness.send("A", b"half", TRAN_MSG="true", PGROUP="P")
     return EndTransaction("P", sent.queue_offset, sent.physical_offset, 8, False, sent.msg_id)
 
 
 def test_a_half_message_is_checked_after_the_same_time() -> None:
-    world = prepared()
+    harness = prepared()
     found = []
     for start_ms in (None, EARLIER_MS + 123):
-        child = fork_at(world, start_ms)
+        child = fork_at(harness, start_ms)
         half(child)
         channel = DirectChannel("p", ("10.0.0.1", 5000))
         child.engine.submit(child.broker, Heartbeat("p", ["P"], []), channel)
@@ -117,10 +117,10 @@ def test_a_half_message_is_checked_after_the_same_time() -> None:
 
 
 def test_the_end_of_a_transaction_is_written_after_the_same_time() -> None:
-    world = prepared()
+    harness = prepared()
     found = []
     for start_ms in (None, EARLIER_MS + 123):
-        child = fork_at(world, start_ms)
+        child = fork_at(harness, start_ms)
         child.engine.execute(child.broker, half(child))
         [due] = [each.due_ms for each in child.engine.scheduler.scheduled() if each.kind == "transaction op"]
         found.append(due - child.now_ms)
@@ -144,10 +144,10 @@ def test_acknowledged_messages_are_not_in_flight() -> None:
 
 
 def test_an_unacknowledged_message_is_redelivered_after_the_same_time() -> None:
-    world = prepared()
+    harness = prepared()
     found = []
-    for start_ms in (None, at_the_same_phase(world)):
-        child = fork_at(world, start_ms)
+    for start_ms in (None, at_the_same_phase(harness)):
+        child = fork_at(harness, start_ms)
         child.send("A", b"x")
         child.popped("A", invisible_ms=10_000)
         waited = 0
@@ -162,19 +162,19 @@ def test_an_unacknowledged_message_is_redelivered_after_the_same_time() -> None:
 # filters
 
 
-def filters(world: World) -> FilterTable:
-    return world.broker.clients.filters
+def filters(harness: EngineHarness) -> FilterTable:
+    return harness.broker.clients.filters
 
 
 def test_a_filter_without_consumers_expires_a_day_after_its_last_use() -> None:
-    world = prepared(enable_property_filter=True)
-    world.engine.execute(world.broker, CreateGroup(GroupConfig("G")))
+    harness = prepared(enable_property_filter=True)
+    harness.engine.execute(harness.broker, CreateGroup(GroupConfig("G")))
     data = ConsumerData("G", subscriptions=[SubscriptionData("A", "a > 1", "SQL92", sub_version=3)])
     channel = DirectChannel("c", ("10.0.0.1", 5000))
-    world.engine.submit(world.broker, Heartbeat("c", [], [data]), channel)
-    world.engine.submit(world.broker, ChannelClosed(), channel)
-    world.advance(HOUR)
-    child = fork_at(world, EARLIER_MS)
+    harness.engine.submit(harness.broker, Heartbeat("c", [], [data]), channel)
+    harness.engine.submit(harness.broker, ChannelClosed(), channel)
+    harness.advance(HOUR)
+    child = fork_at(harness, EARLIER_MS)
     child.advance(23 * HOUR - 1)
     assert filters(child).find("A", "G") is not None
     child.advance(1)
@@ -208,25 +208,25 @@ def instants_near(root: object, near_ms: int) -> dict[str, int]:
 
 @pytest.mark.parametrize("slaves", [0, 1])
 def test_no_instant_of_the_parent_is_left_in_the_engine(slaves: int) -> None:
-    world = make_world() if not slaves else full_tables(slaves=1)
+    harness = make_harness() if not slaves else full_tables(slaves=1)
     if slaves:
-        for broker in world.engine.brokers:
-            world.engine.crash(broker)  # loses all messages, because none is flushed
+        for broker in harness.engine.brokers:
+            harness.engine.crash(broker)  # loses all messages, because none is flushed
             assert broker.store.log.max_offset == 0
     else:
-        world.topic("A")
-    world.advance(70 * SECOND)
-    world.engine.journal.clear()
-    child = fork_at(world, EARLIER_MS)
-    assert instants_near(fork_at(world).engine, START_MS)
+        harness.topic("A")
+    harness.advance(70 * SECOND)
+    harness.engine.journal.clear()
+    child = fork_at(harness, EARLIER_MS)
+    assert instants_near(fork_at(harness).engine, START_MS)
     assert instants_near(child.engine, START_MS) == {}
 
 
 def test_no_instant_of_the_parent_is_left_in_the_tables() -> None:
     """Also in those whose entries are about messages, which a crash can outlive."""
     keys = {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": True}
-    for world in (full_tables(slaves=1), full_tables(**keys)):
-        state: EngineState = world.engine.fork_state()
+    for harness in (full_tables(slaves=1), full_tables(**keys)):
+        state: EngineState = harness.engine.fork_state()
         start_earlier(state, EARLIER_MS)
         assert state.now_ms == EARLIER_MS
         for broker in state.brokers:

@@ -5,23 +5,23 @@ import tracemalloc
 from collections.abc import Callable
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from rocketmq_testkit.emulator.engine import Engine
 
 MIB = 1024 * 1024
 BODY = bytes(1024)
 
 
-def filled(messages: int) -> World:
-    world = make_world()
-    world.topic("A", 4)
-    send(world, messages)
-    return world
+def filled(messages: int) -> EngineHarness:
+    harness = make_harness()
+    harness.topic("A", 4)
+    send(harness, messages)
+    return harness
 
 
-def send(world: World, messages: int) -> None:
+def send(harness: EngineHarness, messages: int) -> None:
     for number in range(messages):
-        world.send("A", BODY, queue=number % 4)
+        harness.send("A", BODY, queue=number % 4)
 
 
 def allocated(work: Callable[[], object]) -> int:
@@ -36,18 +36,18 @@ def allocated(work: Callable[[], object]) -> int:
     return found
 
 
-def fork(world: World) -> World:
-    engine = Engine(state=world.engine.fork_state())
-    return World(engine, engine.brokers[0])
+def fork(harness: EngineHarness) -> EngineHarness:
+    engine = Engine(state=harness.engine.fork_state())
+    return EngineHarness(engine, engine.brokers[0])
 
 
 @pytest.mark.parametrize("messages", [1_000, 10_000])
 def test_a_fork_of_messages_takes_no_memory_for_them(messages: int) -> None:
     """The parent has up to 11 MiB; the fork, its fork, and reads of all messages take less than 1 MiB."""
-    world = filled(messages)
+    harness = filled(messages)
 
-    def forks() -> list[World]:
-        child = fork(world)
+    def forks() -> list[EngineHarness]:
+        child = fork(harness)
         for queue in range(4):
             for offset in range(0, messages // 4, 32):
                 child.pull("A", offset, queue=queue)
@@ -64,6 +64,6 @@ def test_the_memory_of_a_fork_grows_with_the_messages_sent_to_it() -> None:
 
 
 def test_discarded_forks_leave_no_memory() -> None:
-    world = filled(2_000)
-    fork(world)
-    assert allocated(lambda: [fork(world) for _ in range(20)].clear()) < MIB // 8
+    harness = filled(2_000)
+    fork(harness)
+    assert allocated(lambda: [fork(harness) for _ in range(20)].clear()) < MIB // 8

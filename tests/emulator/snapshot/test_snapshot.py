@@ -4,7 +4,7 @@ from io import BytesIO
 from types import NoneType
 
 import pytest
-from engine_world import World, bodies, make_world
+from engine_harness import EngineHarness, bodies, make_harness
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pull_operation import pull_of
@@ -51,10 +51,10 @@ from snapshot_files import begun, copied, saved
 from stored import committed, filled, stored_bodies
 
 
-def moved(world: World) -> World:
-    """Return a world started from a snapshot of this one."""
-    engine = copied(world.engine)
-    return World(engine, engine.brokers[0])
+def moved(harness: EngineHarness) -> EngineHarness:
+    """Return a harness started from a snapshot of this one."""
+    engine = copied(harness.engine)
+    return EngineHarness(engine, engine.brokers[0])
 
 
 def response(engine: Engine, node: Node, operation: Operation) -> Result | str:
@@ -112,19 +112,19 @@ def test_a_restored_engine_returns_the_same_to_every_query_as_after_a_restart(
 
     Their remaining states are equal byte for byte.
     """
-    world = make_world()
+    harness = make_harness()
     for change in (CHANGES[0], *changes):
-        response(world.engine, world.broker, change)
-    world.advance(wait_ms)
-    other = moved(world)
-    world.engine.restart()
+        response(harness.engine, harness.broker, change)
+    harness.advance(wait_ms)
+    other = moved(harness)
+    harness.engine.restart()
     for pause_ms in (0, 60_000):
-        for each in (world, other):
+        for each in (harness, other):
             each.advance(pause_ms)
         for question in QUERIES:
-            assert response(other.engine, other.broker, question) == response(world.engine, world.broker, question)
-        assert other.broker.config == world.broker.config
-        assert saved(other.engine) == saved(world.engine)
+            assert response(other.engine, other.broker, question) == response(harness.engine, harness.broker, question)
+        assert other.broker.config == harness.broker.config
+        assert saved(other.engine) == saved(harness.engine)
 
 
 def test_a_snapshot_contains_the_name_servers_configuration_and_kv_pairs() -> None:
@@ -154,24 +154,24 @@ def test_a_snapshot_contains_all_masters_and_slaves_with_their_logs() -> None:
     engine.scheduler.advance_to(70_000)
     engine.stop(engine.brokers[0])
     other = copied(engine)
-    worlds = [World(other, broker) for broker in other.brokers]
-    assert [stored_bodies(world, "A") for world in worlds] == [[b"a"], [b"b"], [b"b"]]
+    harnesses = [EngineHarness(other, broker) for broker in other.brokers]
+    assert [stored_bodies(harness, "A") for harness in harnesses] == [[b"a"], [b"b"], [b"b"]]
     assert [(broker.running, broker.config) for broker in other.brokers] == [
         (True, broker.config) for broker in engine.brokers
     ]
-    worlds[1].send("A", b"later")
-    assert stored_bodies(worlds[2], "A") == [b"b", b"later"]
-    assert worlds[2].broker.topics.find("A") is not None
+    harnesses[1].send("A", b"later")
+    assert stored_bodies(harnesses[2], "A") == [b"b", b"later"]
+    assert harnesses[2].broker.topics.find("A") is not None
 
 
 def test_a_restored_slave_keeps_its_masters_timer_check_point() -> None:
     """A slave keeps its copy of its master's timer check point until it copies it again."""
     slave = BrokerConfig(broker_id=1, broker_role="SLAVE")
     engine = Engine(brokers=[BrokerConfig(), slave])
-    world = World(engine, engine.brokers[0])
-    world.topic("A")
-    world.send("A", TIMER_DELAY_SEC="3600")
-    world.advance(30_000)
+    harness = EngineHarness(engine, engine.brokers[0])
+    harness.topic("A")
+    harness.send("A", TIMER_DELAY_SEC="3600")
+    harness.advance(30_000)
     known = engine.execute(engine.brokers[1], GetTimerCheckPoint())
     other = copied(engine)
     assert other.execute(other.brokers[1], GetTimerCheckPoint()) == known
@@ -204,13 +204,13 @@ SAVED = frozenset(  # see BrokerState
 )
 
 
-def test_every_broker_attribute_that_survives_a_restart_is_saved(world: World) -> None:
+def test_every_broker_attribute_that_survives_a_restart_is_saved(harness: EngineHarness) -> None:
     """Every attribute that survives a restart of a broker is in SAVED, and therefore in `BrokerState` and snapshots."""
-    before = dict(vars(world.broker))
-    world.engine.restart()
+    before = dict(vars(harness.broker))
+    harness.engine.restart()
     outlives = {
         name
-        for name, held in vars(world.broker).items()
+        for name, held in vars(harness.broker).items()
         if held is before[name] and not isinstance(held, str | int | tuple | NoneType)
     }
     assert outlives == WIRING | SAVED
@@ -218,27 +218,27 @@ def test_every_broker_attribute_that_survives_a_restart_is_saved(world: World) -
 
 def test_a_restored_engine_continues_its_random_streams() -> None:
     """The engine continues the random streams of the snapshot; another seed gives other choices."""
-    world = make_world(seed=7)
-    world.topic("A", 64)
+    harness = make_harness(seed=7)
+    harness.topic("A", 64)
 
-    def queues(of: World) -> list[int]:
+    def queues(of: EngineHarness) -> list[int]:
         return [of.send("A", b"m", queue=-1).queue_id for _ in range(40)]
 
-    queues(world)
-    snapshot = saved(world.engine)
+    queues(harness)
+    snapshot = saved(harness.engine)
     other, strange = begun(snapshot), Engine(state=read_snapshot(BytesIO(snapshot)), seed=8)
     assert other.random_streams.seed == 7
-    expected = queues(world)
-    assert queues(World(other, other.brokers[0])) == expected
-    assert queues(World(strange, strange.brokers[0])) != expected
+    expected = queues(harness)
+    assert queues(EngineHarness(other, other.brokers[0])) == expected
+    assert queues(EngineHarness(strange, strange.brokers[0])) != expected
 
 
 def test_a_start_from_a_snapshot_may_replace_the_saved_configurations() -> None:
     """The emulation configuration is in a snapshot; a start may replace the broker configurations."""
-    world = make_world(pull_hold_check_interval=1, store_max_bytes=2**30)
-    snapshot = saved(world.engine)
+    harness = make_harness(pull_hold_check_interval=1, store_max_bytes=2**30)
+    snapshot = saved(harness.engine)
     other = begun(snapshot)
-    assert other.emulation == world.engine.emulation
+    assert other.emulation == harness.engine.emulation
     given = Engine(
         state=read_snapshot(BytesIO(snapshot)),
         brokers=[BrokerConfig(pop_polling_size=3)],
@@ -251,29 +251,29 @@ def test_a_start_from_a_snapshot_may_replace_the_saved_configurations() -> None:
 @pytest.mark.parametrize("files", [1, 3])
 def test_a_restored_log_continues_in_the_same_files(files: int) -> None:
     """The files keep their numbers and ages, and new records are appended to the last one."""
-    world = make_world(mapped_file_size_commit_log=200_000, max_message_size=8_000, file_reserved_time=1)
-    world.topic("A")
-    while len(world.broker.store.log.files()[0]) < files + 1:
-        world.send("A", b"x" * 8_000)
-        world.advance(1_000)
+    harness = make_harness(mapped_file_size_commit_log=200_000, max_message_size=8_000, file_reserved_time=1)
+    harness.topic("A")
+    while len(harness.broker.store.log.files()[0]) < files + 1:
+        harness.send("A", b"x" * 8_000)
+        harness.advance(1_000)
     if files > 1:
-        world.broker.store.log.drop_oldest(1)
-    other = moved(world)
-    assert other.broker.store.log.files() == world.broker.store.log.files()
-    world.engine.restart()
-    for each in (world, other):
+        harness.broker.store.log.drop_oldest(1)
+    other = moved(harness)
+    assert other.broker.store.log.files() == harness.broker.store.log.files()
+    harness.engine.restart()
+    for each in (harness, other):
         each.send("A", b"next", KEYS="k")
         each.advance(30 * 3_600_000)
-    assert list(other.broker.store.log.records_from(0)) == list(world.broker.store.log.records_from(0))
-    assert other.broker.store.min_offset("A", 0) == world.broker.store.min_offset("A", 0) > 0
+    assert list(other.broker.store.log.records_from(0)) == list(harness.broker.store.log.records_from(0))
+    assert other.broker.store.min_offset("A", 0) == harness.broker.store.min_offset("A", 0) > 0
 
 
 def test_a_restored_log_rejects_messages_too_large_for_its_files() -> None:
     """Log files keep their size, so messages too large for them are rejected even if maxMessageSize allows them."""
-    world = make_world(mapped_file_size_commit_log=200_000, max_message_size=8_000)
-    world.topic("A")
-    world.engine.execute(world.broker, UpdateBrokerConfig({"maxMessageSize": "1000000"}))
-    other = moved(world)
+    harness = make_harness(mapped_file_size_commit_log=200_000, max_message_size=8_000)
+    harness.topic("A")
+    harness.engine.execute(harness.broker, UpdateBrokerConfig({"maxMessageSize": "1000000"}))
+    other = moved(harness)
     assert other.send("A", b"x" * 60_000).queue_offset == 0
     with pytest.raises(EngineError, match="message is illegal"):
         other.send("A", b"x" * 70_000)
@@ -281,10 +281,10 @@ def test_a_restored_log_rejects_messages_too_large_for_its_files() -> None:
 
 def test_restored_light_and_batch_queues_keep_their_types() -> None:
     """LMQs and BatchCQ queues keep their types, which count offsets differently."""
-    world = make_world(enable_lmq=True, enable_multi_dispatch=True)
-    world.engine.execute(world.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
-    world.topic("A")
-    other = world
+    harness = make_harness(enable_lmq=True, enable_multi_dispatch=True)
+    harness.engine.execute(harness.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
+    harness.topic("A")
+    other = harness
     for _ in range(2):
         other.send("A", INNER_MULTI_DISPATCH="%LMQ%x")
         other.send("B")
@@ -297,15 +297,15 @@ def test_restored_light_and_batch_queues_keep_their_types() -> None:
 # behavior
 
 
-def test_restored_delayed_timer_and_invisible_messages_are_delivered_on_time(world: World) -> None:
+def test_restored_delayed_timer_and_invisible_messages_are_delivered_on_time(harness: EngineHarness) -> None:
     """Delayed, timer and invisible messages are delivered at their own times, each once."""
-    filled(world, 4)
-    world.send("A", b"delayed", DELAY="2")
-    world.send("A", b"timed", TIMER_DELIVER_MS=str(world.now_ms + 20_000))
-    messages = world.popped("A", count=2, invisible_ms=10_000)
-    receipts = [world.receipt(message) for message in messages]
-    world.advance(1_000)
-    other = moved(world)
+    filled(harness, 4)
+    harness.send("A", b"delayed", DELAY="2")
+    harness.send("A", b"timed", TIMER_DELIVER_MS=str(harness.now_ms + 20_000))
+    messages = harness.popped("A", count=2, invisible_ms=10_000)
+    receipts = [harness.receipt(message) for message in messages]
+    harness.advance(1_000)
+    other = moved(harness)
     other.ack("A", receipts[0])
     assert (committed(other), other.broker.store.max_offset("A", 0)) == (2, 4)
     other.advance(3_000)
@@ -317,24 +317,24 @@ def test_restored_delayed_timer_and_invisible_messages_are_delivered_on_time(wor
     assert stored_bodies(other, "%RETRY%G_A") == [b"1"]
 
 
-def test_messages_due_before_the_restore_are_delivered_at_once(world: World) -> None:
+def test_messages_due_before_the_restore_are_delivered_at_once(harness: EngineHarness) -> None:
     """If time has passed before the start, due messages are delivered at once, as after a stop of the broker."""
-    filled(world, 1)
-    world.send("A", b"delayed", DELAY="18")
-    world.send("A", b"timed", TIMER_DELIVER_MS=str(world.now_ms + 20_000))
-    world.popped("A", invisible_ms=3_600_000)
-    later = begun(saved(world.engine), world.now_ms + 3 * 3_600_000)
-    other = World(later, later.brokers[0])
+    filled(harness, 1)
+    harness.send("A", b"delayed", DELAY="18")
+    harness.send("A", b"timed", TIMER_DELIVER_MS=str(harness.now_ms + 20_000))
+    harness.popped("A", invisible_ms=3_600_000)
+    later = begun(saved(harness.engine), harness.now_ms + 3 * 3_600_000)
+    other = EngineHarness(later, later.brokers[0])
     other.advance(5_000)
     assert sorted(stored_bodies(other, "A")) == [b"0", b"delayed", b"timed"]
     assert stored_bodies(other, "%RETRY%G_A") == [b"0"]
 
 
-def test_a_restored_half_message_can_be_ended_and_is_otherwise_checked(world: World) -> None:
+def test_a_restored_half_message_can_be_ended_and_is_otherwise_checked(harness: EngineHarness) -> None:
     """A half message keeps its offsets, so its end finds it; one without an end is checked."""
-    world.topic("A")
-    halves = [world.send("A", b"%d" % n, TRAN_MSG="true", PGROUP="P") for n in range(2)]
-    other = moved(world)
+    harness.topic("A")
+    halves = [harness.send("A", b"%d" % n, TRAN_MSG="true", PGROUP="P") for n in range(2)]
+    other = moved(harness)
     first = halves[0]
     other.engine.execute(
         other.broker, EndTransaction("P", first.queue_offset, first.physical_offset, 8, False, first.msg_id)
@@ -350,11 +350,11 @@ def test_a_restored_half_message_can_be_ended_and_is_otherwise_checked(world: Wo
 @pytest.mark.parametrize("buffered", [False, True])
 def test_restored_messages_in_flight_are_redelivered_unless_acknowledged(buffered: bool) -> None:
     """Messages in flight are redelivered unless acknowledged, with or without the buffer; old handles stay valid."""
-    world = make_world(enable_pop_buffer_merge=buffered)
-    filled(world, 3)
-    receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=30_000)]
-    world.ack("A", receipts[0])
-    other = moved(world)
+    harness = make_harness(enable_pop_buffer_merge=buffered)
+    filled(harness, 3)
+    receipts = [harness.receipt(message) for message in harness.popped("A", invisible_ms=30_000)]
+    harness.ack("A", receipts[0])
+    other = moved(harness)
     assert other.popped("A") == []
     other.ack("A", receipts[1])
     other.advance(40_000)
@@ -363,22 +363,22 @@ def test_restored_messages_in_flight_are_redelivered_unless_acknowledged(buffere
 
 def test_a_snapshot_contains_the_kv_records_of_unacknowledged_messages() -> None:
     """KV records of unacknowledged messages are in a snapshot, and the start reads the last pop's messages again."""
-    world = make_world(pop_consumer_kv_service_init=True, pop_consumer_kv_service_enable=True)
-    filled(world, 3)
-    receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=30_000)]
-    world.ack("A", receipts[0])
-    other = moved(world)
-    assert list(other.broker.pop_records.table.items()) == list(world.broker.pop_records.table.items())
+    harness = make_harness(pop_consumer_kv_service_init=True, pop_consumer_kv_service_enable=True)
+    filled(harness, 3)
+    receipts = [harness.receipt(message) for message in harness.popped("A", invisible_ms=30_000)]
+    harness.ack("A", receipts[0])
+    other = moved(harness)
+    assert list(other.broker.pop_records.table.items()) == list(harness.broker.pop_records.table.items())
     other.advance(31_000)
     assert stored_bodies(other, "%RETRY%G_A") == [b"1", b"2"]
 
 
-def test_a_restored_ordered_batch_in_flight_blocks_its_queue(world: World) -> None:
+def test_a_restored_ordered_batch_in_flight_blocks_its_queue(harness: EngineHarness) -> None:
     """An ordered batch in flight blocks its queue, with its acknowledgements and its attempt id."""
-    filled(world, 2)
-    messages = world.popped("A", order=True, invisible_ms=60_000, attempt="one")
-    world.ack("A", world.receipt(messages[0]))
-    other = moved(world)
+    filled(harness, 2)
+    messages = harness.popped("A", order=True, invisible_ms=60_000, attempt="one")
+    harness.ack("A", harness.receipt(messages[0]))
+    other = moved(harness)
     assert other.popped("A", order=True) == []
     assert bodies(other.popped("A", order=True, attempt="one")) == [b"1"]
 
@@ -386,11 +386,11 @@ def test_a_restored_ordered_batch_in_flight_blocks_its_queue(world: World) -> No
 # not in a snapshot
 
 
-def test_a_snapshot_contains_no_connections_waiting_requests_or_journal(world: World) -> None:
-    world.topic("A")
-    world.heartbeat("c", topics={"A": "*"})
-    polls = [world.pop("A", poll_ms=20_000), world.pull("A", suspend_ms=20_000)]
-    other = moved(world)
+def test_a_snapshot_contains_no_connections_waiting_requests_or_journal(harness: EngineHarness) -> None:
+    harness.topic("A")
+    harness.heartbeat("c", topics={"A": "*"})
+    polls = [harness.pop("A", poll_ms=20_000), harness.pull("A", suspend_ms=20_000)]
+    other = moved(harness)
     assert other.broker.clients.consumers == {}
     assert {timer.kind for timer in other.engine.scheduler.scheduled()} <= {"timer"}
     assert len(other.engine.journal) == 0
@@ -401,10 +401,10 @@ def test_a_snapshot_contains_no_connections_waiting_requests_or_journal(world: W
 # effect on the original engine
 
 
-def test_taking_a_snapshot_changes_nothing_in_the_running_engine(world: World) -> None:
+def test_taking_a_snapshot_changes_nothing_in_the_running_engine(harness: EngineHarness) -> None:
     """Taking a snapshot changes nothing: connections, polls, pops and the losses in a crash stay the same."""
-    quiet = make_world()
-    for each in (world, quiet):
+    quiet = make_harness()
+    for each in (harness, quiet):
         filled(each, 3)
         each.send("A", DELAY="1")
         each.send("A", TIMER_DELIVER_MS=str(each.now_ms + 1_500))
@@ -412,9 +412,9 @@ def test_taking_a_snapshot_changes_nothing_in_the_running_engine(world: World) -
         each.popped("A", count=1)
         each.popped("A", count=1, order=True, group="O")
         each.advance(2_100)
-    saved(world.engine)
+    saved(harness.engine)
     outcomes = []
-    for each in (world, quiet):
+    for each in (harness, quiet):
         poll = each.pop("A", count=2, poll_ms=5_000, group="H")
         each.engine.crash(power_loss=False)
         assert committed(each) == -1
@@ -424,14 +424,14 @@ def test_taking_a_snapshot_changes_nothing_in_the_running_engine(world: World) -
     assert outcomes[0] == outcomes[1]
 
 
-def test_taking_a_snapshot_stores_the_merge_buffer(world: World) -> None:
+def test_taking_a_snapshot_stores_the_merge_buffer(harness: EngineHarness) -> None:
     """Taking a snapshot stores the merge buffer, as a graceful shutdown does; later acknowledgements still count."""
-    world = make_world(enable_pop_buffer_merge=True)
-    filled(world, 3)
-    receipts = [world.receipt(message) for message in world.popped("A", invisible_ms=30_000)]
-    world.ack("A", receipts[0])
-    saved(world.engine)
-    assert (len(world.broker.pop_buffer), committed(world)) == (0, 3)
-    world.ack("A", receipts[1])
-    world.advance(40_000)
-    assert bodies(world.popped("A")) == [b"2"]
+    harness = make_harness(enable_pop_buffer_merge=True)
+    filled(harness, 3)
+    receipts = [harness.receipt(message) for message in harness.popped("A", invisible_ms=30_000)]
+    harness.ack("A", receipts[0])
+    saved(harness.engine)
+    assert (len(harness.broker.pop_buffer), committed(harness)) == (0, 3)
+    harness.ack("A", receipts[1])
+    harness.advance(40_000)
+    assert bodies(harness.popped("A")) == [b"2"]

@@ -8,7 +8,8 @@ from struct import pack
 from zlib import crc32
 
 import pytest
-from engine_world import START_MS, World, bodies, make_world
+from engine_harness import START_MS, EngineHarness, bodies, make_harness
+from harness_with_data import harness_with_data
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.message.receipt import Receipt
@@ -23,12 +24,11 @@ from rocketmq_testkit.emulator.snapshot.snapshot_file import (
 )
 from snapshot_files import begun, saved
 from stored import committed, stored_bodies
-from world_with_data import world_with_data
 
 VERSION_1 = Path(__file__).with_name("snapshot_version_1.bin")
 
 
-SNAPSHOT = saved(world_with_data().engine)
+SNAPSHOT = saved(harness_with_data().engine)
 
 
 def complaint(data: bytes) -> str:
@@ -43,39 +43,39 @@ def complaint(data: bytes) -> str:
 
 def test_equal_states_give_equal_snapshot_bytes() -> None:
     """Equal states give equal bytes, in another engine and in a second snapshot of the same one."""
-    world = world_with_data()
-    assert saved(world.engine) == saved(world.engine) == SNAPSHOT
+    harness = harness_with_data()
+    assert saved(harness.engine) == saved(harness.engine) == SNAPSHOT
 
 
 def test_a_snapshot_of_an_unused_broker_takes_less_than_2000_bytes() -> None:
-    assert len(saved(make_world().engine)) < 2_000
+    assert len(saved(make_harness().engine)) < 2_000
 
 
 def test_a_snapshot_of_version_1_restores_the_same_state() -> None:
     """A file of version 1 can still be used and restores the same state."""
     engine = begun(VERSION_1.read_bytes())
-    world = World(engine, engine.brokers[0])
-    assert (world.now_ms, engine.random_streams.seed) == (START_MS + 1_234, 3)
-    assert (world.broker.config.pop_polling_size, "B" in world.broker.topics.batched) == (5, True)
-    found = world.broker.groups.find("H")
+    harness = EngineHarness(engine, engine.brokers[0])
+    assert (harness.now_ms, engine.random_streams.seed) == (START_MS + 1_234, 3)
+    assert (harness.broker.config.pop_polling_size, "B" in harness.broker.topics.batched) == (5, True)
+    found = harness.broker.groups.find("H")
     assert found is not None
     assert found.retry_max_times == 3
-    assert world.ask(KvResult, GetKvConfig("n", "k"), engine.name_server).value == "vä"
-    assert (committed(world), committed(world, group="H")) == (2, 0)
-    assert stored_bodies(world, "RMQ_SYS_TRANS_HALF_TOPIC") == [b"half"]
-    assert world.popped("A", order=True, group="H", queue=0) == []
-    world.ack("A", Receipt(0, START_MS, 30_000, 0, "0", "broker-a", 0, 0))
-    world.advance(60_000)
-    assert stored_bodies(world, "A") == [b"0", b"2", b"4", b"delayed", b"timed"]
-    assert stored_bodies(world, "%RETRY%G_A") == [b"2"]
-    assert bodies(world.popped("A", order=True, group="H", queue=0)) == [b"0", b"2", b"4", b"delayed", b"timed"]
+    assert harness.ask(KvResult, GetKvConfig("n", "k"), engine.name_server).value == "vä"
+    assert (committed(harness), committed(harness, group="H")) == (2, 0)
+    assert stored_bodies(harness, "RMQ_SYS_TRANS_HALF_TOPIC") == [b"half"]
+    assert harness.popped("A", order=True, group="H", queue=0) == []
+    harness.ack("A", Receipt(0, START_MS, 30_000, 0, "0", "broker-a", 0, 0))
+    harness.advance(60_000)
+    assert stored_bodies(harness, "A") == [b"0", b"2", b"4", b"delayed", b"timed"]
+    assert stored_bodies(harness, "%RETRY%G_A") == [b"2"]
+    assert bodies(harness.popped("A", order=True, group="H", queue=0)) == [b"0", b"2", b"4", b"delayed", b"timed"]
 
 
 def test_a_snapshot_can_be_written_to_and_read_from_a_compressed_stream() -> None:
     """A snapshot is read and written sequentially, so that a compressed stream can be used."""
     small = BytesIO()
     with gzip.open(small, "wb") as out:
-        write_snapshot(world_with_data().engine.state(), out)
+        write_snapshot(harness_with_data().engine.state(), out)
     small.seek(0)
     with gzip.open(small, "rb") as source:
         assert saved_again(read_snapshot(source)) == SNAPSHOT

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from everything import BODY_MAX
 from extremes import exchange
-from remoting_world import Port
+from remoting_harness import Port
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.snapshot.durable_state import EngineState
 from rocketmq_testkit.emulator.snapshot.snapshot_file import SnapshotError, read_snapshot

@@ -8,7 +8,7 @@ from typing import Any
 from zlib import crc32
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from rocketmq_testkit.emulator.operations.users import CreateUser, PolicyEntryInfo, PolicyInfo, PutAcl, UserInfo
 from rocketmq_testkit.emulator.snapshot.snapshot_file import MAGIC, SnapshotError, read_snapshot
 from snapshot_files import begun, saved
@@ -23,16 +23,16 @@ KEEPING: dict[str, object] = {
 Change = Callable[[dict[str, Any]], None]
 
 
-def four_files() -> World:
-    """Return a world with a user that has a right, whose log has four files."""
-    world = make_world(1, max_message_size=16 * 1024, mapped_file_size_commit_log=64 * 1024, **KEEPING)
-    filled(world)
-    while len(world.broker.store.log.files()[0]) < 4:
-        world.send("A", bytes(15_000))
-    world.engine.execute(world.broker, CreateUser("alice", UserInfo("secret-1", "Normal")))
+def four_files() -> EngineHarness:
+    """Return a harness with a user that has a right, whose log has four files."""
+    harness = make_harness(1, max_message_size=16 * 1024, mapped_file_size_commit_log=64 * 1024, **KEEPING)
+    filled(harness)
+    while len(harness.broker.store.log.files()[0]) < 4:
+        harness.send("A", bytes(15_000))
+    harness.engine.execute(harness.broker, CreateUser("alice", UserInfo("secret-1", "Normal")))
     entry = PolicyEntryInfo("Topic:orders", ["Pub"], [], "Allow")
-    world.engine.execute(world.broker, PutAcl(None, "User:alice", [PolicyInfo("Custom", [entry])]))
-    return world
+    harness.engine.execute(harness.broker, PutAcl(None, "User:alice", [PolicyInfo("Custom", [entry])]))
+    return harness
 
 
 SNAPSHOT = saved(four_files().engine)
@@ -92,8 +92,8 @@ def queue_number(number: int) -> Change:
 
 
 def test_a_queue_may_have_each_number_of_a_java_int_from_0() -> None:
-    world = begun(rewritten(queue_number((1 << 31) - 1)))
-    assert (1 << 31) - 1 in {queue_id for _, queue_id in world.brokers[0].store.queues}
+    harness = begun(rewritten(queue_number((1 << 31) - 1)))
+    assert (1 << 31) - 1 in {queue_id for _, queue_id in harness.brokers[0].store.queues}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from all_tables import changes, held_by
-from engine_world import START_MS, World, bodies, make_world
+from engine_harness import START_MS, EngineHarness, bodies, make_harness
 from full_tables import full_tables
 from operation_counts import operations
 from rocketmq_testkit.emulator.engine import DirectChannel, Engine
@@ -36,10 +36,10 @@ MODES: dict[str, dict[str, object]] = {
 """Configuration keys by the mode of tracking popped messages that they select."""
 
 
-def fork(world: World) -> World:
-    """Return a world with a fork of the engine of `world`."""
-    engine = Engine(state=world.engine.fork_state())
-    return World(engine, engine.brokers[0])
+def fork(harness: EngineHarness) -> EngineHarness:
+    """Return a harness with a fork of the engine of `harness`."""
+    engine = Engine(state=harness.engine.fork_state())
+    return EngineHarness(engine, engine.brokers[0])
 
 
 def unshared(engine: Engine) -> Engine:
@@ -63,10 +63,10 @@ def unshared(engine: Engine) -> Engine:
 @pytest.mark.parametrize("keys", MODES.values(), ids=MODES)
 def test_every_table_of_a_fork_equals_that_of_an_engine_from_a_snapshot(keys: dict[str, object]) -> None:
     """Tables, timers and random streams are compared. History and defects are not, as a snapshot does not have them."""
-    world = full_tables(slaves=1, **keys)
-    expected = held_by(unshared(copied_with_memories(world.engine)))
-    assert {b"ended", b"half"} <= {*stored_bodies(world, "A"), *stored_bodies(world, "RMQ_SYS_TRANS_HALF_TOPIC")}
-    forked = unshared(fork(world).engine)
+    harness = full_tables(slaves=1, **keys)
+    expected = held_by(unshared(copied_with_memories(harness.engine)))
+    assert {b"ended", b"half"} <= {*stored_bodies(harness, "A"), *stored_bodies(harness, "RMQ_SYS_TRANS_HALF_TOPIC")}
+    forked = unshared(fork(harness).engine)
     assert forked.defects.route_cache
     forked.defects.release("route_cache")
     forked.defects.holders.clear()
@@ -77,18 +77,18 @@ def test_every_table_of_a_fork_equals_that_of_an_engine_from_a_snapshot(keys: di
 
 def test_a_fork_of_a_fork_equals_its_parent() -> None:
     """The snapshots of both are equal, and a fork continues after its parent has been discarded."""
-    world = full_tables()
-    child = fork(world)
-    world.send("A", b"of the parent")
+    harness = full_tables()
+    child = fork(harness)
+    harness.send("A", b"of the parent")
     child.send("A", b"of the child")
     grandchild = fork(child)
-    del world
+    del harness
     assert saved(grandchild.engine) == saved(begun(saved(child.engine)))
     assert stored_bodies(grandchild, "A", 0) == [b"0", b"2", b"4", b"soon", b"ended", b"of the child"]
 
 
 def test_no_field_of_the_state_of_a_fork_is_empty() -> None:
-    """Each table has an entry in at least one world of this file, so that it is tested."""
+    """Each table has an entry in at least one harness of this file, so that it is tested."""
     states = [full_tables(slaves=1, **keys).engine.fork_state({"proxy": {"a": "b"}}) for keys in MODES.values()]
 
     def filled(of: Callable[[EngineState], Any], kind: type) -> set[str]:
@@ -108,41 +108,41 @@ def test_no_field_of_the_state_of_a_fork_is_empty() -> None:
 @pytest.mark.parametrize("keys", MODES.values(), ids=MODES)
 def test_forks_and_parents_share_no_object_that_could_change(keys: dict[str, object]) -> None:
     """Only buffers that both treat as shared are shared, even by a fork of the fork after both have continued."""
-    world, unrelated = full_tables(slaves=1, **keys), full_tables(slaves=1, **keys)
-    child = fork(world)
-    for each in (world, child):
+    harness, unrelated = full_tables(slaves=1, **keys), full_tables(slaves=1, **keys)
+    child = fork(harness)
+    for each in (harness, child):
         each.send("A", b"later")
         each.popped("A", group="H")
         each.advance(60_000)
     grandchild = fork(child)
-    for one, other in ((world, child), (child, grandchild), (world, grandchild)):
+    for one, other in ((harness, child), (child, grandchild), (harness, grandchild)):
         assert shared_objects(one.engine, other.engine, unrelated.engine) == []
 
 
 def test_a_state_can_be_copied_for_any_number_of_forks() -> None:
     """A fork keeps a copy for its resets. Engines that start from copies share no objects and start equal."""
-    world, unrelated = full_tables(slaves=1), full_tables(slaves=1)
-    kept = world.engine.fork_state()
+    harness, unrelated = full_tables(slaves=1), full_tables(slaves=1)
+    kept = harness.engine.fork_state()
     states = [copy_state(kept) for _ in range(2)]
     for state in states:
         assert kept.history is not None
         state.history = kept.history.copy()
     engines = [Engine(state=state) for state in states]
     expected = saved(engines[1])
-    used = World(engines[0], engines[0].brokers[0])
+    used = EngineHarness(engines[0], engines[0].brokers[0])
     used.send("A", b"later")
     used.popped("A")
     used.advance(60_000)
-    world.advance(60_000)
+    harness.advance(60_000)
     assert shared_objects(*engines, unrelated.engine) == []
     assert saved(engines[1]) == expected
 
 
 def test_the_comparison_finds_a_table_that_a_fork_shares_with_its_parent() -> None:
-    world, unrelated = full_tables(), full_tables()
-    child = fork(world)
-    child.broker.mappings.table = world.broker.mappings.table
-    shared = shared_objects(world.engine, child.engine, unrelated.engine)
+    harness, unrelated = full_tables(), full_tables()
+    child = fork(harness)
+    child.broker.mappings.table = harness.broker.mappings.table
+    shared = shared_objects(harness.engine, child.engine, unrelated.engine)
     assert sorted({type(each).__name__ for each in shared}) == ["QueueMapping", "QueuePart", "dict", "list"]
 
 
@@ -174,23 +174,23 @@ def test_mutable_values_within_tables_are_copied() -> None:
 
 
 def test_changes_of_topics_reach_neither_parent_nor_fork() -> None:
-    world = full_tables()
-    child = fork(world)
+    harness = full_tables()
+    child = fork(harness)
     child.engine.execute(child.broker, CreateTopic(TopicConfig("A", 8, 8)))
-    world.engine.execute(world.broker, CreateTopic(TopicConfig("D", 8, 8)))
+    harness.engine.execute(harness.broker, CreateTopic(TopicConfig("D", 8, 8)))
     child.broker.topics.table["B"].attributes["x"] = "y"
-    assert world.broker.topics.get("A").read_queue_nums == 2
+    assert harness.broker.topics.get("A").read_queue_nums == 2
     assert child.broker.topics.find("D") is None
-    assert world.broker.topics.get("B").attributes == {"queue.type": "BatchCQ"}
+    assert harness.broker.topics.get("B").attributes == {"queue.type": "BatchCQ"}
 
 
 @pytest.mark.pure
 def test_lending_changes_the_parent_no_more_than_a_snapshot() -> None:
     """The whole state of the parent is compared, except chunks of its delivery record, which are marked as shared."""
-    world, other = full_tables(enable_pop_buffer_merge=True), full_tables(enable_pop_buffer_merge=True)
-    world.engine.fork_state()
+    harness, other = full_tables(enable_pop_buffer_merge=True), full_tables(enable_pop_buffer_merge=True)
+    harness.engine.fork_state()
     other.engine.state()
-    different = changes(held_by(world.engine), held_by(other.engine))
+    different = changes(held_by(harness.engine), held_by(other.engine))
     assert different == {}
 
 
@@ -200,153 +200,153 @@ def test_lending_changes_the_parent_no_more_than_a_snapshot() -> None:
 @pytest.mark.parametrize("keys", MODES.values(), ids=MODES)
 def test_a_popped_message_stays_in_flight_in_a_fork(keys: dict[str, Any]) -> None:
     """The handle acknowledges the message in one engine; in the other one it is redelivered after its duration."""
-    world = make_world(**keys)
-    world.topic("A")
-    world.send("A", b"one")
-    world.send("A", b"two")
-    first, second = world.popped("A", invisible_ms=30_000)
-    handles = world.receipt(first), world.receipt(second)
-    world.advance(1_000)
-    child = fork(world)
-    assert child.popped("A") == world.popped("A") == []
+    harness = make_harness(**keys)
+    harness.topic("A")
+    harness.send("A", b"one")
+    harness.send("A", b"two")
+    first, second = harness.popped("A", invisible_ms=30_000)
+    handles = harness.receipt(first), harness.receipt(second)
+    harness.advance(1_000)
+    child = fork(harness)
+    assert child.popped("A") == harness.popped("A") == []
     child.ack("A", handles[0])
-    world.ack("A", handles[1])
-    for each in (world, child):
+    harness.ack("A", handles[1])
+    for each in (harness, child):
         each.advance(60_000)
     assert bodies(child.popped("A")) == [b"two"]
-    assert bodies(world.popped("A")) == [b"one"]
+    assert bodies(harness.popped("A")) == [b"one"]
 
 
 def test_a_service_that_a_key_has_switched_off_is_missing_in_a_fork() -> None:
     """Such keys take effect at the next start of a broker, and a fork starts its brokers."""
-    world = make_world(**MODES["cached records"])  # type: ignore[arg-type]  # keys of the broker
-    world.topic("A")
-    world.send("A", b"one")
-    world.popped("A")
+    harness = make_harness(**MODES["cached records"])  # type: ignore[arg-type]  # keys of the broker
+    harness.topic("A")
+    harness.send("A", b"one")
+    harness.popped("A")
     for name in RECORDS:
-        setattr(world.broker.config, name, False)
-    child = fork(world)
+        setattr(harness.broker.config, name, False)
+    child = fork(harness)
     assert child.broker.pop_kv_service is None
     assert len(fork(child).broker.pop_records) == 0
 
 
-def half(world: World) -> EndTransaction:
+def half(harness: EngineHarness) -> EndTransaction:
     """Send a half message, and return its commit."""
-    sent = world.send("A", b"half", TRAN_MSG="true", PGROUP="P")
+    sent = harness.send("A", b"half", TRAN_MSG="true", PGROUP="P")
     return EndTransaction("P", sent.queue_offset, sent.physical_offset, 8, False, sent.msg_id)
 
 
-def checks(world: World, ms: int) -> list[CheckTransactionState]:
+def checks(harness: EngineHarness, ms: int) -> list[CheckTransactionState]:
     """Return the transaction checks that a new producer gets within `ms`; then it leaves."""
     channel = DirectChannel("p", ("10.0.0.1", 5000))
-    world.engine.submit(world.broker, Heartbeat("p", ["P"], []), channel)
-    world.advance(ms)
-    world.engine.submit(world.broker, ChannelClosed(), channel)
+    harness.engine.submit(harness.broker, Heartbeat("p", ["P"], []), channel)
+    harness.advance(ms)
+    harness.engine.submit(harness.broker, ChannelClosed(), channel)
     return [effect for effect in channel.effects if isinstance(effect, CheckTransactionState)]
 
 
 def test_a_committed_transaction_stays_committed_in_a_fork() -> None:
     """The end has no op message yet, so after a crash the broker would check the transaction again."""
-    world = make_world(transaction_check_max=1)
-    world.topic("A")
-    world.engine.execute(world.broker, half(world))
-    child = fork(world)
+    harness = make_harness(transaction_check_max=1)
+    harness.topic("A")
+    harness.engine.execute(harness.broker, half(harness))
+    child = fork(harness)
     assert stored_bodies(child, "A") == [b"half"]
     assert checks(child, 100_000) == []
 
 
 def test_checks_of_a_half_message_continue_in_a_fork() -> None:
     """The fork keeps the number of checks, and the next check happens at the same time as in the parent."""
-    world = make_world(transaction_check_max=3)
-    world.topic("A")
-    half(world)
-    assert len(checks(world, 70_000)) == 2
-    child = fork(world)
-    assert child.broker.checks.next_round_ms == world.broker.checks.next_round_ms
-    assert [len(checks(each, 100_000)) for each in (world, child)] == [1, 1]
+    harness = make_harness(transaction_check_max=3)
+    harness.topic("A")
+    half(harness)
+    assert len(checks(harness, 70_000)) == 2
+    child = fork(harness)
+    assert child.broker.checks.next_round_ms == harness.broker.checks.next_round_ms
+    assert [len(checks(each, 100_000)) for each in (harness, child)] == [1, 1]
 
 
 def test_delayed_messages_arrive_in_a_fork_when_they_arrive_in_its_parent() -> None:
     """A restarted broker, in contrast, first checks its delay levels after a second."""
-    world = make_world()
-    world.topic("A")
-    world.advance(1_050)
-    world.send("A", b"of both", DELAY="1")
-    world.send("A", b"later", DELAY="2")
-    world.advance(500)
-    child = fork(world)
+    harness = make_harness()
+    harness.topic("A")
+    harness.advance(1_050)
+    harness.send("A", b"of both", DELAY="1")
+    harness.send("A", b"later", DELAY="2")
+    harness.advance(500)
+    child = fork(harness)
     assert stored_bodies(fork(child), "A") == []
     child.send("A", b"of the child", DELAY="1")
-    for each in (world, child):
+    for each in (harness, child):
         each.advance(549)
         assert stored_bodies(each, "A") == []
         each.advance(1)
         assert stored_bodies(each, "A") == [b"of both"]
         each.advance(4_000)
-    assert stored_bodies(world, "A") == [b"of both", b"later"]
+    assert stored_bodies(harness, "A") == [b"of both", b"later"]
     assert stored_bodies(child, "A") == [b"of both", b"of the child", b"later"]
 
 
 def test_a_fork_delivers_delayed_messages_after_others_were_deleted() -> None:
     keys: dict[str, Any] = {"max_message_size": 16 * 1024, "mapped_file_size_commit_log": 150 * 1024}
-    world = make_world(store_max_bytes=1024 * 1024, **keys)
-    world.topic("A")
-    world.send("A", b"deleted", DELAY="18")
+    harness = make_harness(store_max_bytes=1024 * 1024, **keys)
+    harness.topic("A")
+    harness.send("A", b"deleted", DELAY="18")
     for _ in range(100):
-        world.send("A", bytes(15_000))
-    child = fork(world)
+        harness.send("A", bytes(15_000))
+    child = fork(harness)
     child.send("A", b"stored", DELAY="18")
     child.advance(2 * 3_600_000 + 1_000)
     assert stored_bodies(child, "A")[-1] == b"stored"
 
 
 def test_a_fork_has_the_clock_the_seed_and_the_configuration_of_its_parent() -> None:
-    world = full_tables(slaves=1)
-    world.engine.scheduler.advance_to(START_MS + 5_000)
-    child = fork(world)
+    harness = full_tables(slaves=1)
+    harness.engine.scheduler.advance_to(START_MS + 5_000)
+    child = fork(harness)
     assert child.now_ms == START_MS + 5_000
-    assert child.engine.random_streams.states() == world.engine.random_streams.states()
-    assert child.engine.emulation == world.engine.emulation
-    assert [each.config for each in child.engine.brokers] == [each.config for each in world.engine.brokers]
+    assert child.engine.random_streams.states() == harness.engine.random_streams.states()
+    assert child.engine.emulation == harness.engine.emulation
+    assert [each.config for each in child.engine.brokers] == [each.config for each in harness.engine.brokers]
     assert child.broker.config.pop_polling_size == 5
     child.broker.config.pop_polling_size = 6
-    assert world.broker.config.pop_polling_size == 5
-    queues = [[each.send("A", queue=-1).queue_id for _ in range(30)] for each in (world, child)]
+    assert harness.broker.config.pop_polling_size == 5
+    queues = [[each.send("A", queue=-1).queue_id for _ in range(30)] for each in (harness, child)]
     assert queues[0] == queues[1]
 
 
 def test_connections_queue_locks_and_long_polls_are_not_in_a_fork() -> None:
     """The fork has no clients yet: they connect to its own ports."""
-    world = full_tables()
-    assert world.broker.clients.consumers
+    harness = full_tables()
+    assert harness.broker.clients.consumers
     queue = MessageQueue("A", "broker-a", 0)
-    assert world.broker.locks.lock("G", "c1", [queue]) == [queue]
-    world.topic("idle")
-    world.pop("idle", poll_ms=10_000)
-    world.pull("idle", suspend_ms=10_000)
-    child = fork(world)
+    assert harness.broker.locks.lock("G", "c1", [queue]) == [queue]
+    harness.topic("idle")
+    harness.pop("idle", poll_ms=10_000)
+    harness.pull("idle", suspend_ms=10_000)
+    child = fork(harness)
 
-    def waiting(of: World) -> tuple[int, int]:
+    def waiting(of: EngineHarness) -> tuple[int, int]:
         metrics = of.broker.metrics()[BROKER]
         return metrics.waiting_pops, metrics.waiting_pulls
 
-    assert (waiting(world), waiting(child)) == ((1, 1), (0, 0))
+    assert (waiting(harness), waiting(child)) == ((1, 1), (0, 0))
     assert not child.broker.clients.consumers
     assert child.broker.locks.lock("G", "c2", [queue]) == [queue]
-    assert world.broker.locks.lock("G", "c2", [queue]) == []
+    assert harness.broker.locks.lock("G", "c2", [queue]) == []
     assert list(child.engine.journal) == []
 
 
 def test_a_fork_continues_the_history_of_its_parent() -> None:
     """An explanation in the fork has the deliveries before the fork; later ones are only in their engine's history."""
-    world = make_world()
-    world.topic("A")
+    harness = make_harness()
+    harness.topic("A")
     for _ in range(3):
-        world.send("A")
-    world.popped("A", count=1)
-    child = fork(world)
+        harness.send("A")
+    harness.popped("A", count=1)
+    child = fork(harness)
     child.popped("A", count=1)
-    assert [[len(each.engine.history.of("broker-a", "A", 0, at)) for at in range(3)] for each in (world, child)] == [
+    assert [[len(each.engine.history.of("broker-a", "A", 0, at)) for at in range(3)] for each in (harness, child)] == [
         [1, 0, 0],
         [1, 1, 0],
     ]
@@ -356,38 +356,40 @@ def test_a_fork_continues_the_history_of_its_parent() -> None:
 
 def test_a_fork_of_a_master_and_its_slave_replicates_its_own_records() -> None:
     """The slave of the fork gets new records of the fork's master, and none of the parent's."""
-    world = full_tables(slaves=1)
-    child = fork(world)
-    world.send("A", b"of the parent")
+    harness = full_tables(slaves=1)
+    child = fork(harness)
+    harness.send("A", b"of the parent")
     child.send("A", b"of the child")
-    for each, body in ((world, b"of the parent"), (child, b"of the child")):
-        slave = World(each.engine, each.engine.brokers[1])
+    for each, body in ((harness, b"of the parent"), (child, b"of the child")):
+        slave = EngineHarness(each.engine, each.engine.brokers[1])
         assert stored_bodies(slave, "A", 0)[-1] == body
         assert slave.broker.store.log.max_offset == each.broker.store.log.max_offset
 
 
 def test_a_power_loss_in_a_fork_leaves_the_parents_records() -> None:
-    world = make_world()
-    world.topic("A")
-    world.send("A", b"flushed")
-    child = fork(world)
-    for each in (world, child):
+    harness = make_harness()
+    harness.topic("A")
+    harness.send("A", b"flushed")
+    child = fork(harness)
+    for each in (harness, child):
         each.send("A", b"not flushed")
     child.engine.crash(child.broker)
     child.send("A", b"after the crash")
     assert stored_bodies(child, "A") == [b"flushed", b"after the crash"]
-    assert stored_bodies(world, "A") == [b"flushed", b"not flushed"]
+    assert stored_bodies(harness, "A") == [b"flushed", b"not flushed"]
 
 
 def test_files_that_a_parent_deletes_stay_in_its_fork() -> None:
-    world = make_world(store_max_bytes=1024 * 1024, max_message_size=16 * 1024, mapped_file_size_commit_log=150 * 1024)
-    world.topic("A")
+    harness = make_harness(
+        store_max_bytes=1024 * 1024, max_message_size=16 * 1024, mapped_file_size_commit_log=150 * 1024
+    )
+    harness.topic("A")
     for number in range(50):
-        world.send("A", b"%d" % number + bytes(15_000))
-    child = fork(world)
+        harness.send("A", b"%d" % number + bytes(15_000))
+    child = fork(harness)
     for _ in range(60):
-        world.send("A", bytes(15_000))
-    assert world.broker.store.min_offset("A", 0) > 20
+        harness.send("A", bytes(15_000))
+    assert harness.broker.store.min_offset("A", 0) > 20
     assert [body.rstrip(b"\0") for body in stored_bodies(child, "A")] == [b"%d" % number for number in range(50)]
     for number in range(50, 110):
         child.send("A", b"%d" % number + bytes(15_000))
@@ -397,39 +399,39 @@ def test_files_that_a_parent_deletes_stay_in_its_fork() -> None:
 
 
 def test_a_snapshot_of_a_fork_has_shared_and_own_bytes() -> None:
-    world = full_tables()
-    child = fork(world)
+    harness = full_tables()
+    child = fork(harness)
     child.send("A", b"of the child")
-    world.send("A", b"of the parent")
+    harness.send("A", b"of the parent")
     again = read_snapshot(BytesIO(saved(child.engine)))
     assert len(again.brokers[0].log.segments[0]) == child.broker.store.log.stored_bytes
     engine = Engine(state=again)
-    assert stored_bodies(World(engine, engine.brokers[0]), "A", 0)[-1] == b"of the child"
+    assert stored_bodies(EngineHarness(engine, engine.brokers[0]), "A", 0)[-1] == b"of the child"
 
 
 # cost
 
 
-def filled_world(messages: int) -> World:
-    world = make_world()
-    world.topic("A", 4)
+def filled_harness(messages: int) -> EngineHarness:
+    harness = make_harness()
+    harness.topic("A", 4)
     for number in range(messages):
-        world.send("A", bytes(1024), queue=number % 4)
-    return world
+        harness.send("A", bytes(1024), queue=number % 4)
+    return harness
 
 
 def test_the_work_of_a_fork_does_not_depend_on_the_number_of_messages() -> None:
     """The work is the number of executed lines and calls, which are the same on every machine."""
-    few, many = (filled_world(messages) for messages in (100, 5_000))
+    few, many = (filled_harness(messages) for messages in (100, 5_000))
     counts = []
-    for world in (few, many):
-        fork(world)
-        counts.append(operations(lambda world=world: fork(world)))  # type: ignore[misc]  # lambdas have no types
+    for harness in (few, many):
+        fork(harness)
+        counts.append(operations(lambda harness=harness: fork(harness)))  # type: ignore[misc]  # lambdas have no types
     assert abs(counts[1] - counts[0]) < 50
     assert counts[1] < 20_000
 
 
 def test_a_history_state_has_each_attribute_of_a_history() -> None:
     """A new attribute of the history must be added to `HistoryState`, so that a fork keeps it."""
-    held = {name.lstrip("_") for name in vars(make_world().engine.history)}
+    held = {name.lstrip("_") for name in vars(make_harness().engine.history)}
     assert held - {"scheduler"} == {each.name for each in fields(HistoryState)}

@@ -1,7 +1,7 @@
 """Counters of a broker are found by upstream's names and keys."""
 
 import pytest
-from engine_world import make_world
+from engine_harness import make_harness
 
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 
@@ -15,11 +15,11 @@ SCHEDULE = "SCHEDULE_TOPIC_XXXX"
     ],
 )
 def test_counters_of_a_delay_level_are_found_by_number_and_size(name: str, key: str) -> None:
-    world = make_world(enable_detail_stat=True)
-    world.topic("A")
-    world.send("A", DELAY="1")
-    world.advance(5_000)
-    stats = world.broker.store.stats.by_name
+    harness = make_harness(enable_detail_stat=True)
+    harness.topic("A")
+    harness.send("A", DELAY="1")
+    harness.advance(5_000)
+    stats = harness.broker.store.stats.by_name
     assert stats.find(name, key) is not None
     assert stats.find(name.removesuffix("_NUMS").removesuffix("_SIZE"), key) is stats.find(name, key)
     assert stats.find(name, f"{SCHEDULE}@1") is None
@@ -27,8 +27,8 @@ def test_counters_of_a_delay_level_are_found_by_number_and_size(name: str, key: 
 
 @pytest.mark.parametrize(("key", "is_known"), [("0@A@G", True), ("1@A@G", False), ("0@A@H", False)])
 def test_latency_of_a_group_is_known_for_queues_that_it_has_read(key: str, is_known: bool) -> None:
-    world = make_world(enable_detail_stat=True)
-    world.topic("A", 2)
-    world.send("A", queue=0)
-    world.pull("A")
-    assert (world.broker.store.stats.by_name.find("GROUP_GET_LATENCY", key) is not None) is is_known
+    harness = make_harness(enable_detail_stat=True)
+    harness.topic("A", 2)
+    harness.send("A", queue=0)
+    harness.pull("A")
+    assert (harness.broker.store.stats.by_name.find("GROUP_GET_LATENCY", key) is not None) is is_known

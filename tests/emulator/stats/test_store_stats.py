@@ -3,7 +3,7 @@
 from functools import partial
 
 import pytest
-from engine_world import World
+from engine_harness import EngineHarness
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.message.names import SCHEDULE_TOPIC, dlq_topic
 from rocketmq_testkit.emulator.operations.cluster import GetBrokerRuntimeInfo, RuntimeInfoResult
@@ -77,22 +77,22 @@ def test_system_topics_and_dead_letters_count_only_in_rates_and_sizes() -> None:
     assert (stats.puts, stats.put_bytes, stats.put) == (5, 50, 2)
 
 
-def test_store_statistics_start_at_0_after_a_restart(world: World) -> None:
+def test_store_statistics_start_at_0_after_a_restart(harness: EngineHarness) -> None:
     """After a restart the counters start at 0, and the stored messages stay."""
-    world.topic("A")
+    harness.topic("A")
     for _ in range(3):
-        world.send("A")
-    world.pull("A")
-    assert _runtime_info(world)["msgPutTotalTodayNow"] == "3"
-    assert _runtime_info(world)["msgGetTotalTodayNow"] == "3"
-    world.broker.stop()
-    world.broker.start()
-    assert _runtime_info(world)["msgPutTotalTodayNow"] == "0"
-    world.send("A")
-    info = _runtime_info(world)
+        harness.send("A")
+    harness.pull("A")
+    assert _runtime_info(harness)["msgPutTotalTodayNow"] == "3"
+    assert _runtime_info(harness)["msgGetTotalTodayNow"] == "3"
+    harness.broker.stop()
+    harness.broker.start()
+    assert _runtime_info(harness)["msgPutTotalTodayNow"] == "0"
+    harness.send("A")
+    info = _runtime_info(harness)
     assert (info["msgPutTotalTodayNow"], info["putMessageTimesTotal"]) == ("1", "1")
     assert float(info["putMessageAverageSize"]) == float(info["putMessageSizeTotal"])
 
 
-def _runtime_info(world: World) -> dict[str, str]:
-    return world.ask(RuntimeInfoResult, GetBrokerRuntimeInfo()).table
+def _runtime_info(harness: EngineHarness) -> dict[str, str]:
+    return harness.ask(RuntimeInfoResult, GetBrokerRuntimeInfo()).table

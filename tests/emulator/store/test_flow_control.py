@@ -1,7 +1,7 @@
 """Brokers without free store buffers, and sends that do not wait for the disk."""
 
 import pytest
-from engine_world import World, make_world, refused
+from engine_harness import EngineHarness, make_harness, refused
 from rocketmq_testkit.emulator.engine import DirectCall
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Done
@@ -10,12 +10,12 @@ from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBa
 BUSY = "[REJECTREQUEST]system busy, start flow control for a while"
 
 
-def sent(world: World, *, through_proxy: bool = False, **properties: str) -> DirectCall:
+def sent(harness: EngineHarness, *, through_proxy: bool = False, **properties: str) -> DirectCall:
     """Submit a send, by the proxy or by the remoting protocol."""
     operation = SendMessage(
-        "PG", "T", 0, b"m", properties, ("10.0.0.1", 5000), world.now_ms, through_proxy=through_proxy
+        "PG", "T", 0, b"m", properties, ("10.0.0.1", 5000), harness.now_ms, through_proxy=through_proxy
     )
-    return world.engine.submit(world.broker, operation)
+    return harness.engine.submit(harness.broker, operation)
 
 
 def code(call: DirectCall) -> ResponseCode:
@@ -24,67 +24,67 @@ def code(call: DirectCall) -> ResponseCode:
     return call.outcome.code
 
 
-def is_busy(world: World) -> bool:
+def is_busy(harness: EngineHarness) -> bool:
     """Return True if sends of remoting clients are rejected as busy."""
-    call = sent(world)
+    call = sent(harness)
     if isinstance(call.outcome, SendResult):
         return False
     assert (refused(call).code, refused(call).remark) == (ResponseCode.SYSTEM_BUSY, BUSY)
     return True
 
 
-def test_enabling_transient_store_pool_at_run_time_makes_the_broker_busy(world: World) -> None:
+def test_enabling_transient_store_pool_at_run_time_makes_the_broker_busy(harness: EngineHarness) -> None:
     """A broker whose transientStorePoolEnable is set at run time has no buffers: busy until reset or restarted."""
-    world.topic("T")
-    config = world.broker.config
-    assert not is_busy(world)
+    harness.topic("T")
+    config = harness.broker.config
+    assert not is_busy(harness)
     config.transient_store_pool_enable = True
-    assert is_busy(world)
+    assert is_busy(harness)
     config.transient_store_pool_enable = False
-    assert not is_busy(world)
+    assert not is_busy(harness)
     config.transient_store_pool_enable = True
-    world.engine.restart(world.broker)
-    assert not is_busy(world)
+    harness.engine.restart(harness.broker)
+    assert not is_busy(harness)
 
 
 @pytest.mark.parametrize(("size", "busy"), [(0, True), (1, False), (5, False)])
 def test_a_broker_without_store_buffers_at_its_start_is_busy(size: int, busy: bool) -> None:
     """A broker without buffers at its start is busy; buffers are never used up."""
-    world = make_world(transient_store_pool_enable=True, transient_store_pool_size=size)
-    world.topic("T")
-    assert [is_busy(world) for _ in range(3)] == [busy] * 3
+    harness = make_harness(transient_store_pool_enable=True, transient_store_pool_size=size)
+    harness.topic("T")
+    assert [is_busy(harness) for _ in range(3)] == [busy] * 3
 
 
-def test_without_store_buffers_only_remoting_sends_and_send_backs_are_rejected(world: World) -> None:
+def test_without_store_buffers_only_remoting_sends_and_send_backs_are_rejected(harness: EngineHarness) -> None:
     """Without buffers a send-back is rejected like a send; proxy requests are accepted, and pulls work."""
-    world.topic("T")
-    place = world.send("T").physical_offset
-    world.broker.config.transient_store_pool_enable = True
+    harness.topic("T")
+    place = harness.send("T").physical_offset
+    harness.broker.config.transient_store_pool_enable = True
     back = SendMessageBack("G", place, 1, "T", None)
-    assert refused(world.engine.submit(world.broker, back)).code is ResponseCode.SYSTEM_BUSY
+    assert refused(harness.engine.submit(harness.broker, back)).code is ResponseCode.SYSTEM_BUSY
     through = SendMessageBack("G", place, 1, "T", None, through_proxy=True)
-    assert isinstance(world.engine.submit(world.broker, through).outcome, Done)
-    assert code(sent(world, through_proxy=True)) is ResponseCode.SUCCESS
-    assert world.broker.store.max_offset("T", 0) == 2
+    assert isinstance(harness.engine.submit(harness.broker, through).outcome, Done)
+    assert code(sent(harness, through_proxy=True)) is ResponseCode.SUCCESS
+    assert harness.broker.store.max_offset("T", 0) == 2
 
 
 @pytest.mark.parametrize(("flush", "timeout", "late"), [("SYNC", 0, True), ("SYNC", 1, False), ("ASYNC", 0, False)])
 def test_a_sync_flush_send_with_timeout_0_returns_flush_disk_timeout(flush: str, timeout: int, late: bool) -> None:
     """With SYNC_FLUSH and a timeout of 0 a send returns FLUSH_DISK_TIMEOUT, unless WAIT=false; it is stored."""
-    world = make_world(flush_disk_type=f"{flush}_FLUSH", sync_flush_timeout=timeout)
-    world.topic("T")
-    assert code(sent(world)) is (ResponseCode.FLUSH_DISK_TIMEOUT if late else ResponseCode.SUCCESS)
-    assert code(sent(world, WAIT="false")) is ResponseCode.SUCCESS
-    assert world.broker.store.max_offset("T", 0) == 2
+    harness = make_harness(flush_disk_type=f"{flush}_FLUSH", sync_flush_timeout=timeout)
+    harness.topic("T")
+    assert code(sent(harness)) is (ResponseCode.FLUSH_DISK_TIMEOUT if late else ResponseCode.SUCCESS)
+    assert code(sent(harness, WAIT="false")) is ResponseCode.SUCCESS
+    assert harness.broker.store.max_offset("T", 0) == 2
 
 
 def test_a_slave_timeout_replaces_the_disk_timeout_of_a_send() -> None:
     """A send that waits in vain for disk and slave returns the slave's timeout, after `slaveTimeout`."""
-    world = make_world(
+    harness = make_harness(
         flush_disk_type="SYNC_FLUSH", sync_flush_timeout=0, broker_role="SYNC_MASTER", in_sync_replicas=2
     )
-    world.topic("T")
-    call = sent(world)
+    harness.topic("T")
+    call = sent(harness)
     assert call.outcome is None
-    world.advance(3_000)
+    harness.advance(3_000)
     assert code(call) is ResponseCode.FLUSH_SLAVE_TIMEOUT

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -21,24 +21,24 @@ from rocketmq_testkit.emulator.operations.offsets import (
 )
 
 
-def test_offsets_are_dense_and_physical_offsets_grow(world: World) -> None:
+def test_offsets_are_dense_and_physical_offsets_grow(harness: EngineHarness) -> None:
     """Queue offsets count from 0 in each queue; physical offsets grow by the record size across all topics."""
-    world.topic("A")
-    world.topic("B")
-    results = [world.send(topic, b"body", UNIQ_KEY=f"K{n}") for n, topic in enumerate("ABAAB")]
+    harness.topic("A")
+    harness.topic("B")
+    results = [harness.send(topic, b"body", UNIQ_KEY=f"K{n}") for n, topic in enumerate("ABAAB")]
     assert [(r.queue_offset, r.queue_id) for r in results] == [(0, 0), (0, 0), (1, 0), (2, 0), (1, 0)]
     positions = [r.physical_offset for r in results]
     assert positions == sorted(set(positions))
-    record = world.broker.store.log.record_at(positions[1])
+    record = harness.broker.store.log.record_at(positions[1])
     assert record is not None
     assert positions[2] == positions[1] + len(record)
 
 
-def test_the_broker_adds_its_properties_and_removes_pop_ck(world: World) -> None:
+def test_the_broker_adds_its_properties_and_removes_pop_ck(harness: EngineHarness) -> None:
     """The broker adds CLUSTER, MSG_REGION, TRACE_ON and a missing UNIQ_KEY, removes POP_CK and keeps the rest."""
-    world.topic("A")
-    result = world.send("A", POP_CK="x", TAGS="t", own="1")
-    record = records.decode(world.broker.store.record("A", 0, 0) or b"")
+    harness.topic("A")
+    result = harness.send("A", POP_CK="x", TAGS="t", own="1")
+    record = records.decode(harness.broker.store.record("A", 0, 0) or b"")
     found = record.property_map()
     assert found == {
         "TAGS": "t",
@@ -58,39 +58,41 @@ def test_the_broker_adds_its_properties_and_removes_pop_ck(world: World) -> None
     [(-5, 0, 0), (0, 0, 0), (5, 1, 0), (10, 1, 1), (15, 2, 1), (40, 4, 4), (45, 5, 4)],
 )
 def test_a_search_by_time_finds_the_first_at_or_after_or_the_last_before(
-    world: World, timestamp: int, lower: int, upper: int
+    harness: EngineHarness, timestamp: int, lower: int, upper: int
 ) -> None:
     """LOWER finds the first message at or after a time, UPPER the last at or before it (seen on 5.3.3)."""
-    world.topic("A")
-    start = world.now_ms
+    harness.topic("A")
+    start = harness.now_ms
     for _ in range(5):
-        world.send("A")
-        world.advance(10)
+        harness.send("A")
+        harness.advance(10)
     for wanted, at_upper in ((lower, False), (upper, True)):
-        assert world.ask(OffsetResult, SearchOffset("A", 0, start + timestamp, at_upper)).offset == wanted
+        assert harness.ask(OffsetResult, SearchOffset("A", 0, start + timestamp, at_upper)).offset == wanted
 
 
-def test_offset_queries_of_an_unknown_queue_return_0_without_error(world: World) -> None:
+def test_offset_queries_of_an_unknown_queue_return_0_without_error(harness: EngineHarness) -> None:
     """For an unknown queue both offsets are 0 and the earliest store time is -1, without an error."""
-    assert world.ask(OffsetResult, GetMaxOffset("none", 9)).offset == 0
-    assert world.ask(OffsetResult, GetMinOffset("none", 9)).offset == 0
-    assert world.ask(TimestampResult, GetEarliestStoreTime("none", 9)).timestamp == -1
+    assert harness.ask(OffsetResult, GetMaxOffset("none", 9)).offset == 0
+    assert harness.ask(OffsetResult, GetMinOffset("none", 9)).offset == 0
+    assert harness.ask(TimestampResult, GetEarliestStoreTime("none", 9)).timestamp == -1
 
 
 def test_the_store_limit_deletes_the_oldest_segments_and_moves_the_min_offset() -> None:
     """The size limit deletes the oldest segments; a pull of a deleted offset gets PULL_OFFSET_MOVED and the minimum."""
-    world = make_world(store_max_bytes=1024 * 1024, max_message_size=16 * 1024, mapped_file_size_commit_log=256 * 1024)
-    world.topic("A")
+    harness = make_harness(
+        store_max_bytes=1024 * 1024, max_message_size=16 * 1024, mapped_file_size_commit_log=256 * 1024
+    )
+    harness.topic("A")
     for _ in range(400):
-        world.send("A", b"x" * 10_000)
-    log = world.broker.store.log
+        harness.send("A", b"x" * 10_000)
+    log = harness.broker.store.log
     assert log.stored_bytes <= log.max_bytes + log.segment_bytes
-    low = world.ask(OffsetResult, GetMinOffset("A", 0)).offset
+    low = harness.ask(OffsetResult, GetMinOffset("A", 0)).offset
     assert 0 < low < 400
-    moved = world.pull("A", 0).outcome
+    moved = harness.pull("A", 0).outcome
     assert isinstance(moved, PullResult)
     assert (moved.code, moved.status, moved.next_begin_offset) == (21, PullStatus.OFFSET_TOO_SMALL, low)
-    found = world.pull("A", low).outcome
+    found = harness.pull("A", low).outcome
     assert isinstance(found, PullResult)
     assert found.code == 0
     first = records.decode(found.records[0])
@@ -102,42 +104,42 @@ def test_the_store_limit_deletes_the_oldest_segments_and_moves_the_min_offset() 
     [(b"x" * (4 << 20), {}, 0), (b"x" * ((4 << 20) + 1), {}, 13), (b"m", {"p": "y" * 32_800}, 13)],
 )
 def test_a_body_beyond_4_mib_or_properties_beyond_32767_bytes_are_rejected(
-    world: World, body: bytes, properties: dict[str, Any], code: int
+    harness: EngineHarness, body: bytes, properties: dict[str, Any], code: int
 ) -> None:
     """A body of 4 MiB is accepted; one byte more, or properties beyond 32767 bytes, is MESSAGE_ILLEGAL."""
-    world.topic("A")
+    harness.topic("A")
     if code == 0:
-        assert world.send("A", body, **properties).code == 0
+        assert harness.send("A", body, **properties).code == 0
         return
     with pytest.raises(EngineError, match="msg body length limit 4194304B") as refused:
-        world.send("A", body, **properties)
+        harness.send("A", body, **properties)
     assert refused.value.code == code
-    assert world.broker.store.max_offset("A", 0) == 0
+    assert harness.broker.store.max_offset("A", 0) == 0
 
 
-def test_a_view_returns_the_record_that_begins_at_a_physical_offset(world: World) -> None:
+def test_a_view_returns_the_record_that_begins_at_a_physical_offset(harness: EngineHarness) -> None:
     """A view returns the record at a physical offset; inside a record or beyond the end there is none."""
-    world.topic("A")
-    world.send("A", b"one")
-    result = world.send("A", b"two")
-    found = world.engine.execute(world.broker, ViewMessage(result.physical_offset))
+    harness.topic("A")
+    harness.send("A", b"one")
+    result = harness.send("A", b"two")
+    found = harness.engine.execute(harness.broker, ViewMessage(result.physical_offset))
     assert isinstance(found, MessagesResult)
     assert records.decode(found.records[0]).body == b"two"
     for wrong in (result.physical_offset + 1, 1 << 40, -1):
         with pytest.raises(EngineError, match="can not find message by the offset"):
-            world.engine.execute(world.broker, ViewMessage(wrong))
+            harness.engine.execute(harness.broker, ViewMessage(wrong))
 
 
-def test_a_message_is_found_by_each_word_of_keys_and_by_its_unique_key(world: World) -> None:
+def test_a_message_is_found_by_each_word_of_keys_and_by_its_unique_key(harness: EngineHarness) -> None:
     """A message is found by each word of KEYS and by its unique key, case-sensitive; the newest, oldest first."""
-    world.topic("A")
+    harness.topic("A")
     for n in range(5):
-        world.send("A", b"%d" % n, KEYS=f"all k{n}", UNIQ_KEY=f"U{n}")
-        world.advance(1500)
+        harness.send("A", b"%d" % n, KEYS=f"all k{n}", UNIQ_KEY=f"U{n}")
+        harness.advance(1500)
 
     def query(key: str, most: int = 32, *, unique: bool = False) -> list[bytes]:
         operation = QueryMessage("A", key, most, 0, end_timestamp=2**63 - 1, unique_key=unique)
-        result = world.engine.execute(world.broker, operation)
+        result = harness.engine.execute(harness.broker, operation)
         assert isinstance(result, MessagesResult)
         return [records.decode(record).body for record in result.records]
 
@@ -149,7 +151,7 @@ def test_a_message_is_found_by_each_word_of_keys_and_by_its_unique_key(world: Wo
             query(missing)
     with pytest.raises(EngineError, match="Illegal Capacity: -1"):
         query("k3", -1)
-    world.send("A", b"late", KEYS="k3")
+    harness.send("A", b"late", KEYS="k3")
     assert query("k3") == [b"3", b"late"]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from engine_world import World, make_world
+from engine_harness import EngineHarness, make_harness
 from hypothesis import given
 from hypothesis import strategies as st
 from rocketmq_testkit.emulator.config import BrokerConfig
@@ -25,24 +25,24 @@ STEPS = st.lists(
 )
 
 
-def small_world() -> World:
+def small_harness() -> EngineHarness:
     """Create a broker with small files, which loses unflushed messages in a power loss."""
-    world = make_world(mapped_file_size_commit_log=300_000, max_message_size=len(BODY) + 10)
-    world.topic("A", QUEUES)
-    return world
+    harness = make_harness(mapped_file_size_commit_log=300_000, max_message_size=len(BODY) + 10)
+    harness.topic("A", QUEUES)
+    return harness
 
 
-def stored_at(world: World, queue: int) -> tuple[int, list[int]]:
+def stored_at(harness: EngineHarness, queue: int) -> tuple[int, list[int]]:
     """Return the first offset of a queue and the store times of its messages."""
-    store = world.broker.store
+    store = harness.broker.store
     low, high = store.min_offset("A", queue), store.max_offset("A", queue)
     records = [store.record("A", queue, offset) or b"" for offset in range(low, high)]
     return low, [decode(record).store_timestamp for record in records]
 
 
-def found(world: World, queue: int, time_ms: int, *, upper: bool) -> int:
+def found(harness: EngineHarness, queue: int, time_ms: int, *, upper: bool) -> int:
     """Return the offset that the broker finds for a time."""
-    return world.ask(OffsetResult, SearchOffset("A", queue, time_ms, upper)).offset
+    return harness.ask(OffsetResult, SearchOffset("A", queue, time_ms, upper)).offset
 
 
 def lower_bound(first: int, times: Sequence[int], time_ms: int) -> int:
@@ -59,35 +59,35 @@ def upper_bound(first: int, times: Sequence[int], time_ms: int) -> int:
 @given(STEPS)
 def test_a_search_by_time_equals_a_scan_of_all_messages(steps: list[tuple[str, int]]) -> None:
     """A search equals a scan after deletions, power losses and a start from a snapshot."""
-    world = small_world()
+    harness = small_harness()
     for step, number in steps:
         if step == "send":
-            world.send("A", BODY, queue=number)
+            harness.send("A", BODY, queue=number)
         elif step == "wait":
-            world.advance(number)
+            harness.advance(number)
         elif step == "drop":
-            world.broker.store.log.drop_oldest(number)
+            harness.broker.store.log.drop_oldest(number)
         elif step == "lose power":
-            world.engine.crash()
+            harness.engine.crash()
         else:
-            engine = Engine(state=world.engine.state())
-            world = World(engine, engine.brokers[0])
+            engine = Engine(state=harness.engine.state())
+            harness = EngineHarness(engine, engine.brokers[0])
     for queue in range(QUEUES):
-        first, times = stored_at(world, queue)
-        for time_ms in {time_ms + beside for time_ms in [world.now_ms, *times] for beside in (-1, 0, 1)}:
-            assert found(world, queue, time_ms, upper=False) == lower_bound(first, times, time_ms)
-            assert found(world, queue, time_ms, upper=True) == upper_bound(first, times, time_ms)
+        first, times = stored_at(harness, queue)
+        for time_ms in {time_ms + beside for time_ms in [harness.now_ms, *times] for beside in (-1, 0, 1)}:
+            assert found(harness, queue, time_ms, upper=False) == lower_bound(first, times, time_ms)
+            assert found(harness, queue, time_ms, upper=True) == upper_bound(first, times, time_ms)
 
 
 def test_after_a_snapshot_starts_earlier_a_time_search_finds_the_new_messages() -> None:
     """With a snapshot started at an earlier time, a search finds the messages stored since then."""
-    world = small_world()
-    world.send("A", BODY)
-    world.advance(60_000)
-    world.send("A", BODY)
-    earlier_ms = world.now_ms - 600_000
-    engine = Engine(state=world.engine.state(), now_ms=earlier_ms)
-    again = World(engine, engine.brokers[0])
+    harness = small_harness()
+    harness.send("A", BODY)
+    harness.advance(60_000)
+    harness.send("A", BODY)
+    earlier_ms = harness.now_ms - 600_000
+    engine = Engine(state=harness.engine.state(), now_ms=earlier_ms)
+    again = EngineHarness(engine, engine.brokers[0])
     again.send("A", BODY)
     again.advance(10)
     again.send("A", BODY)
@@ -98,7 +98,7 @@ def test_a_slave_searches_by_the_store_times_of_its_master() -> None:
     """A message that a slave received later has its master's store time."""
     configs = [BrokerConfig(), BrokerConfig(broker_id=1, broker_role="SLAVE")]
     engine = Engine(brokers=configs, now_ms=1_700_000_000_000)
-    master, slave = World(engine, engine.brokers[0]), World(engine, engine.brokers[1])
+    master, slave = EngineHarness(engine, engine.brokers[0]), EngineHarness(engine, engine.brokers[1])
     master.topic("A")
     start_ms = master.now_ms
     engine.stop(slave.broker)

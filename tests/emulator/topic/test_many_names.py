@@ -2,7 +2,7 @@
 
 import random
 
-from engine_world import World
+from engine_harness import EngineHarness
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.filter.message_filter import build_subscription
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed, ConsumerData, Heartbeat, UnregisterClient
@@ -20,28 +20,30 @@ from rocketmq_testkit.emulator.operations.topics import DeleteTopic
 from rocketmq_testkit.emulator.topic.topic_group_index import TopicGroupIndex
 
 
-def beat(world: World, channel: DirectChannel, client: str, groups: dict[str, str], *, producers: list[str]) -> None:
+def beat(
+    harness: EngineHarness, channel: DirectChannel, client: str, groups: dict[str, str], *, producers: list[str]
+) -> None:
     """Send a client's heartbeat with consumer groups (each with a topic) and producer groups."""
     consumers = [ConsumerData(group, subscriptions=[build_subscription(topic, "*")]) for group, topic in groups.items()]
-    world.engine.execute(world.broker, Heartbeat(client, producers, consumers), channel)
+    harness.engine.execute(harness.broker, Heartbeat(client, producers, consumers), channel)
 
 
-def groups_of(world: World, topic: str) -> list[str]:
+def groups_of(harness: EngineHarness, topic: str) -> list[str]:
     """Return the groups that consume a topic."""
-    return world.ask(GroupListResult, QueryGroupsOfTopic(topic)).groups
+    return harness.ask(GroupListResult, QueryGroupsOfTopic(topic)).groups
 
 
-def test_a_closed_connection_is_removed_from_all_its_groups(world: World) -> None:
+def test_a_closed_connection_is_removed_from_all_its_groups(harness: EngineHarness) -> None:
     """A closed connection is removed from all its groups; another one in the same groups stays."""
-    world.topic("T")
+    harness.topic("T")
     one, other = DirectChannel("one"), DirectChannel("other")
     for channel, client in ((one, "a"), (other, "b")):
-        beat(world, channel, client, {"G": "T", "H": "T"}, producers=["P", "Q"])
+        beat(harness, channel, client, {"G": "T", "H": "T"}, producers=["P", "Q"])
 
     one.active = False
-    world.engine.submit(world.broker, ChannelClosed(), one)
+    harness.engine.submit(harness.broker, ChannelClosed(), one)
 
-    clients = world.broker.clients
+    clients = harness.broker.clients
     assert {name: group.client_ids() for name, group in clients.consumers.items()} == {"G": ["b"], "H": ["b"]}
     assert {name: list(members) for name, members in clients.producers.items()} == {"P": ["other"], "Q": ["other"]}
     assert (clients.is_consumer("G", "a"), clients.is_consumer("G", "b")) == (False, True)
@@ -49,76 +51,76 @@ def test_a_closed_connection_is_removed_from_all_its_groups(world: World) -> Non
     assert clients.next_producer_channel("P") is other
 
 
-def test_a_client_stays_in_its_group_until_its_last_connection_leaves(world: World) -> None:
+def test_a_client_stays_in_its_group_until_its_last_connection_leaves(harness: EngineHarness) -> None:
     """A client with two connections stays in its group until both have left; replies use the remaining one."""
-    world.topic("T")
+    harness.topic("T")
     one, other = DirectChannel("one"), DirectChannel("other")
     for channel in (one, other):
-        beat(world, channel, "a", {"G": "T"}, producers=["P"])
-    clients = world.broker.clients
+        beat(harness, channel, "a", {"G": "T"}, producers=["P"])
+    clients = harness.broker.clients
 
-    world.engine.execute(world.broker, UnregisterClient("a", "P", "G"), one)
+    harness.engine.execute(harness.broker, UnregisterClient("a", "P", "G"), one)
     assert clients.is_consumer("G", "a")
     assert clients.producer_channel("a") is other
 
-    world.engine.execute(world.broker, UnregisterClient("a", "P", "G"), other)
+    harness.engine.execute(harness.broker, UnregisterClient("a", "P", "G"), other)
     assert not clients.is_consumer("G", "a")
     assert clients.producer_channel("a") is None
     assert clients.next_producer_channel("P") is None
 
 
-def test_a_consumer_with_a_new_client_id_is_known_by_that_id_only(world: World) -> None:
+def test_a_consumer_with_a_new_client_id_is_known_by_that_id_only(harness: EngineHarness) -> None:
     """A consumer whose connection sends a new client id is known by that id only."""
-    world.topic("T")
+    harness.topic("T")
     channel = DirectChannel("one")
-    beat(world, channel, "a", {"G": "T"}, producers=[])
-    beat(world, channel, "b", {"G": "T"}, producers=[])
-    clients = world.broker.clients
+    beat(harness, channel, "a", {"G": "T"}, producers=[])
+    beat(harness, channel, "b", {"G": "T"}, producers=[])
+    clients = harness.broker.clients
 
     assert (clients.is_consumer("G", "a"), clients.is_consumer("G", "b")) == (False, True)
-    world.engine.submit(world.broker, ChannelClosed(), channel)
+    harness.engine.submit(harness.broker, ChannelClosed(), channel)
     assert clients.consumers == {}
     assert not clients.is_consumer("G", "b")
 
 
-def test_groups_of_a_topic_are_its_current_subscribers(world: World) -> None:
+def test_groups_of_a_topic_are_its_current_subscribers(harness: EngineHarness) -> None:
     """A group consumes a topic from its subscription until it subscribes to another or has no members."""
     for topic in ("T", "U"):
-        world.topic(topic)
+        harness.topic(topic)
     channel = DirectChannel("one")
-    beat(world, channel, "a", {"G": "T"}, producers=[])
-    beat(world, DirectChannel("other"), "b", {"H": "T"}, producers=[])
-    assert groups_of(world, "T") == ["G", "H"]
+    beat(harness, channel, "a", {"G": "T"}, producers=[])
+    beat(harness, DirectChannel("other"), "b", {"H": "T"}, producers=[])
+    assert groups_of(harness, "T") == ["G", "H"]
 
-    beat(world, channel, "a", {"G": "U"}, producers=[])
-    assert (groups_of(world, "T"), groups_of(world, "U")) == (["H"], ["G"])
+    beat(harness, channel, "a", {"G": "U"}, producers=[])
+    assert (groups_of(harness, "T"), groups_of(harness, "U")) == (["H"], ["G"])
 
-    world.engine.submit(world.broker, ChannelClosed(), channel)
-    assert (groups_of(world, "T"), groups_of(world, "U")) == (["H"], [])
+    harness.engine.submit(harness.broker, ChannelClosed(), channel)
+    assert (groups_of(harness, "T"), groups_of(harness, "U")) == (["H"], [])
 
 
-def test_deleting_a_topic_or_a_group_deletes_only_its_offsets(world: World) -> None:
+def test_deleting_a_topic_or_a_group_deletes_only_its_offsets(harness: EngineHarness) -> None:
     """Deleting a topic deletes its offsets of all groups, deleting a group those of all topics; others stay."""
     names = [(group, topic) for group in ("G", "H", "I") for topic in ("T", "U", "V")]
     for group in ("G", "H", "I"):
-        world.engine.execute(world.broker, CreateGroup(GroupConfig(group)))
+        harness.engine.execute(harness.broker, CreateGroup(GroupConfig(group)))
     for topic in ("T", "U", "V"):
-        world.topic(topic)
+        harness.topic(topic)
     for group, topic in names:
-        world.engine.execute(world.broker, UpdateConsumerOffset(group, topic, 0, 7))
-        world.broker.offsets.set_pull_offset(group, topic, 0, 9)
-        world.broker.offsets.reset(group, topic, 0, 3)
+        harness.engine.execute(harness.broker, UpdateConsumerOffset(group, topic, 0, 7))
+        harness.broker.offsets.set_pull_offset(group, topic, 0, 9)
+        harness.broker.offsets.reset(group, topic, 0, 3)
 
-    world.engine.execute(world.broker, DeleteTopic("U"))
-    world.engine.execute(world.broker, DeleteGroup("H", True))
+    harness.engine.execute(harness.broker, DeleteTopic("U"))
+    harness.engine.execute(harness.broker, DeleteGroup("H", True))
 
-    offsets = world.broker.offsets
+    offsets = harness.broker.offsets
     left = [(group, topic) for group, topic in names if offsets.query(group, topic, 0) != -1]
     assert left == [("G", "T"), ("G", "V"), ("I", "T"), ("I", "V")]
     assert [name for name in names if offsets.pull_offset(*name, 0) != -1] == left
     assert [name for name in names if offsets.pending_reset(*name, 0) is not None] == left
-    assert world.ask(TopicListResult, QueryTopicsOfGroup("I")).topics == ["T", "V"]
-    assert groups_of(world, "V") == ["G", "I"]
+    assert harness.ask(TopicListResult, QueryTopicsOfGroup("I")).topics == ["T", "V"]
+    assert groups_of(harness, "V") == ["G", "I"]
 
 
 def test_the_name_index_returns_the_remaining_entries_in_order() -> None:

@@ -1,6 +1,6 @@
 """Half messages that are neither committed nor rolled back."""
 
-from engine_world import make_world
+from engine_harness import make_harness
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.send import EndTransaction
 
@@ -9,17 +9,17 @@ COMMIT = 8
 
 def test_a_reappended_half_message_is_undecided_once() -> None:
     """The newest of several copies of a half message is listed; an end that names the first one decides all of them."""
-    world = make_world(transaction_check_interval=3000, transaction_time_out=1000)
-    world.topic("T")
+    harness = make_harness(transaction_check_interval=3000, transaction_time_out=1000)
+    harness.topic("T")
     first, second = (
-        world.send("T", body, TRAN_MSG="true", PGROUP="PG", CHECK_IMMUNITY_TIME_IN_SECONDS="3600")
+        harness.send("T", body, TRAN_MSG="true", PGROUP="PG", CHECK_IMMUNITY_TIME_IN_SECONDS="3600")
         for body in (b"first", b"second")
     )
-    world.advance(7000)
-    checks = world.broker.checks
+    harness.advance(7000)
+    checks = harness.broker.checks
     assert [decode(each).body for each in checks.undecided()] == [b"first", b"second"]
-    world.engine.execute(
-        world.broker,
+    harness.engine.execute(
+        harness.broker,
         EndTransaction("PG", first.queue_offset, first.physical_offset, COMMIT, False, first.msg_id),
     )
     assert [decode(each).body for each in checks.undecided()] == [b"second"]

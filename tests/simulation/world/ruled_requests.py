@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from remoting_world import Peer
+from remoting_harness import Peer
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.receipt_handles import built_handle, place_of
 from rocketmq_testkit.conformance.clients.remoting_consumption import (

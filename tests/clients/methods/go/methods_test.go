@@ -15,7 +15,7 @@ import (
 )
 
 // These files call each exported method of the helper, against the emulator of SHOP_CONTROL_URL, its forks, and emulators
-// of this process. tests/support/assertion_world.py describes the messages and groups of the shop.
+// of this process. tests/support/busy_shop.py describes the messages and groups of the shop.
 
 func shop(t testing.TB) *rocketmqtest.RocketMQ {
 	t.Helper()

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Calls each public method of the classes that send requests, against the emulator of SHOP_CONTROL_URL, its forks, and
- * emulators of this JVM. tests/support/assertion_world.py describes the messages and groups of the shop.
+ * emulators of this JVM. tests/support/busy_shop.py describes the messages and groups of the shop.
  */
 class MethodsTest {
     /** Classes that send requests. The others are values. */

@@ -1,5 +1,5 @@
 // Calls each method of the helper, against the emulator of SHOP_CONTROL_URL, its forks, and emulators of this process.
-// tests/support/assertion_world.py describes the messages and groups of the shop.
+// tests/support/busy_shop.py describes the messages and groups of the shop.
 import assert from "node:assert";
 import { test } from "node:test";
 import { RocketMQ } from "rocketmq-testkit";

@@ -193,7 +193,7 @@ def test_a_lost_response_has_no_bytes_to_corrupt(wire: Wire) -> None:
 def test_a_response_larger_than_the_window_is_truncated_within_the_window() -> None:
     """The server sends no more than the client's window allows, and closes the connection then."""
     wire = GrpcWire()
-    wire.world.store(bytes(200_000))
+    wire.harness.store(bytes(200_000))
     wire.rules.add(TruncateFrame(at=-1), operation="ReceiveMessage")
     wire.receive()
     *written, end = wire.events()
@@ -204,7 +204,7 @@ def test_a_response_larger_than_the_window_is_truncated_within_the_window() -> N
 def test_a_corrupted_response_larger_than_the_window_is_sent_completely() -> None:
     """The part within the window is corrupted; the rest is sent when the client sends credit."""
     wire = GrpcWire()
-    wire.world.store(bytes(200_000))
+    wire.harness.store(bytes(200_000))
     wire.rules.add(CorruptByte(at=40_000), operation="ReceiveMessage")
     wire.receive()
     data = wire.data()
@@ -217,7 +217,7 @@ def test_a_corrupted_response_larger_than_the_window_is_sent_completely() -> Non
 def test_a_misaddressed_response_larger_than_the_window_leaves_nothing_on_its_own_stream() -> None:
     """The rest of the response is discarded, because its beginning went to another stream."""
     wire = GrpcWire()
-    wire.world.store(bytes(200_000))
+    wire.harness.store(bytes(200_000))
     wire.rules.add(WrongOpaque(), operation="ReceiveMessage")
     wire.receive()
     data = wire.data()

@@ -3,8 +3,8 @@
 from functools import partial
 
 import pytest
-from fault_world import FaultWorld, make_fault_world
-from remoting_world import send
+from fault_harness import FaultHarness, make_fault_harness
+from remoting_harness import send
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.emulator.engine import DirectChannel
@@ -16,54 +16,54 @@ from stored import stored_bodies
 
 
 @pytest.fixture
-def world() -> FaultWorld:
-    """Return a world with one broker and the topic A."""
-    world = make_fault_world()
-    world.topic("A")
-    return world
+def harness() -> FaultHarness:
+    """Return a harness with one broker and the topic A."""
+    harness = make_fault_harness()
+    harness.topic("A")
+    return harness
 
 
 @pytest.mark.parametrize(("phase", "stored"), [("request", []), ("response", [b"1"])])
 def test_a_function_is_called_before_or_after_the_request_is_executed(
-    world: FaultWorld, phase: str, stored: list[bytes]
+    harness: FaultHarness, phase: str, stored: list[bytes]
 ) -> None:
     """The function is called in the phase of the rule, and the client gets its response in both phases."""
     seen: list[list[bytes]] = []
-    world.add(faults.call(lambda: seen.append(stored_bodies(world, "A"))), operation="SendMessage", phase=phase)
-    assert send(world.peer(), "A", b"1").code == 0
+    harness.add(faults.call(lambda: seen.append(stored_bodies(harness, "A"))), operation="SendMessage", phase=phase)
+    assert send(harness.peer(), "A", b"1").code == 0
     assert seen == [stored]
-    assert stored_bodies(world, "A") == [b"1"]
+    assert stored_bodies(harness, "A") == [b"1"]
 
 
-def test_a_function_is_called_before_a_push_is_sent(world: FaultWorld) -> None:
+def test_a_function_is_called_before_a_push_is_sent(harness: FaultHarness) -> None:
     called: list[int] = []
-    world.add(faults.call(lambda: called.append(1)), operation="NotifyConsumerIdsChanged", phase="push")
+    harness.add(faults.call(lambda: called.append(1)), operation="NotifyConsumerIdsChanged", phase="push")
     channel = DirectChannel()
-    world.engine.gate.push(world.broker, channel, NotifyConsumerIdsChanged("g"))
+    harness.engine.gate.push(harness.broker, channel, NotifyConsumerIdsChanged("g"))
     assert called == [1]
     assert channel.effects == [NotifyConsumerIdsChanged("g")]
 
 
-def test_the_exception_of_a_function_is_stored_and_the_request_is_served(world: FaultWorld) -> None:
+def test_the_exception_of_a_function_is_stored_and_the_request_is_served(harness: FaultHarness) -> None:
     def fail() -> None:
         raise ValueError("no consumer")
 
-    rule = world.add(faults.call(fail), operation="SendMessage")
-    assert send(world.peer(), "A", b"1").code == 0
+    rule = harness.add(faults.call(fail), operation="SendMessage")
+    assert send(harness.peer(), "A", b"1").code == 0
     assert [repr(error) for error in rule.errors] == ["ValueError('no consumer')"]
 
 
-def test_a_request_is_lost_if_the_function_restarts_its_broker(world: FaultWorld) -> None:
+def test_a_request_is_lost_if_the_function_restarts_its_broker(harness: FaultHarness) -> None:
     """The broker stops before it executes the request."""
-    world.add(faults.call(lambda: world.engine.restart(world.broker)), operation="SendMessage")
-    assert world.peer().exchange(*send_request("A", b"1", born_ms=world.now_ms)) == []
-    assert stored_bodies(world, "A") == []
+    harness.add(faults.call(lambda: harness.engine.restart(harness.broker)), operation="SendMessage")
+    assert harness.peer().exchange(*send_request("A", b"1", born_ms=harness.now_ms)) == []
+    assert stored_bodies(harness, "A") == []
 
 
-def test_the_rule_of_a_function_is_written_with_its_name(world: FaultWorld) -> None:
+def test_the_rule_of_a_function_is_written_with_its_name(harness: FaultHarness) -> None:
     """A file cannot contain the function itself."""
-    rule = world.add(faults.call(partial(world.advance, 1), timeout="1s"), topic="A")
-    then = {"call": {"function": "World.advance", "timeout": "1s"}}
+    rule = harness.add(faults.call(partial(harness.advance, 1), timeout="1s"), topic="A")
+    then = {"call": {"function": "EngineHarness.advance", "timeout": "1s"}}
     assert written_rule(rule.spec) == {"when": {"topic": "A"}, "then": then}
 
 

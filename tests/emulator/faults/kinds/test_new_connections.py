@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from connection_attempt import ConnectionAttempt
-from fault_world import FaultWorld, make_fault_world
+from fault_harness import FaultHarness, make_fault_harness
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.emulator.faults.fault import Fault
 from rocketmq_testkit.emulator.faults.kinds.connections import FailTlsHandshake, IgnoreConnection, RefuseConnection
@@ -133,11 +133,11 @@ FAULTS: list[tuple[Callable[[], Fault], str]] = [
 
 
 def opened(
-    world: FaultWorld, protocol: str = "remoting", node: str = "broker-a", address: str = "10.0.0.8"
+    harness: FaultHarness, protocol: str = "remoting", node: str = "broker-a", address: str = "10.0.0.8"
 ) -> ConnectionAttempt:
     """Open a connection in memory."""
     attempt = ConnectionAttempt()
-    world.plan.decisions.connected(protocol, node, address, attempt)
+    harness.plan.decisions.connected(protocol, node, address, attempt)
     return attempt
 
 
@@ -154,24 +154,24 @@ def opened(
 def test_protocol_broker_and_address_select_new_connections(
     fault: Callable[[], Fault], done: str, criteria: dict[str, Any], other: dict[str, str]
 ) -> None:
-    world = make_fault_world()
-    rule = world.add(fault(), **criteria)
-    assert (opened(world).done, opened(world, **other).done) == ([done], [])
+    harness = make_fault_harness()
+    rule = harness.add(fault(), **criteria)
+    assert (opened(harness).done, opened(harness, **other).done) == ([done], [])
     assert (rule.matched, rule.fired) == (1, 1)
-    world.plan.clear()
-    assert opened(world).done == []
+    harness.plan.clear()
+    assert opened(harness).done == []
 
 
 @pytest.mark.parametrize(("fault", "done"), FAULTS, ids=[done for _, done in FAULTS])
 def test_occurrence_options_select_new_connections(fault: Callable[[], Fault], done: str) -> None:
     """A rule with `nth` acts on the second connection, a rule with a start on those of the next second."""
-    world = make_fault_world()
-    second = world.add(fault(), nth=2)
-    assert [opened(world).done for _ in range(3)] == [[], [done], []]
-    later = world.add(fault(), start="1s", end="2s")
+    harness = make_fault_harness()
+    second = harness.add(fault(), nth=2)
+    assert [opened(harness).done for _ in range(3)] == [[], [done], []]
+    later = harness.add(fault(), start="1s", end="2s")
     seen = []
     for _ in range(3):
-        seen.append(opened(world).done)
-        world.advance(1_000)
+        seen.append(opened(harness).done)
+        harness.advance(1_000)
     assert seen == [[], [done], []]
     assert (second.fired, later.fired) == (1, 1)

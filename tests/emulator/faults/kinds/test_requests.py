@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from fault_rules import Rules
+from grpc_harness import a_message, a_send
 from grpc_protocol_client import GrpcProtocolClient
-from grpc_world import a_message, a_send
 from protocol_client import BrokerProtocolClient, ProtocolClient
 from protocol_clients import protocol_client, through
 from remoting_protocol_client import RemotingProtocolClient
@@ -39,7 +39,7 @@ def test_drop_request_stores_nothing_and_sends_no_response(e: ProtocolClient, ho
         assert peer.socket.ends == ends
     else:
         assert isinstance(e, GrpcProtocolClient)
-        call = e.world.client().start("SendMessage", a_send(a_message()))
+        call = e.harness.client().start("SendMessage", a_send(a_message()))
         assert (call.finished, call.control.actions) == (False, ends)
     assert e.message_counts() == {"broker-a": 0}
     assert e.put().ok
@@ -84,7 +84,7 @@ def test_a_delayed_send_is_stored_even_if_its_client_has_cancelled_the_call() ->
     assert isinstance(e, GrpcProtocolClient)
     e.topic()
     Rules(e.engine).add(DelayRequest("2s"), **SEND)
-    call = e.world.client().start("SendMessage", a_send(a_message()))
+    call = e.harness.client().start("SendMessage", a_send(a_message()))
     call.cancel()
     e.advance(2_000)
     assert (e.message_counts(), call.sent) == ({"broker-a": 1}, [])

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from fault_rules import Rules
+from grpc_harness import GrpcHarness, MemoryCall, a_message, a_receive, a_send, an_ack
 from grpc_protocol_client import GrpcProtocolClient
-from grpc_world import GrpcWorld, MemoryCall, a_message, a_receive, a_send, an_ack
 from protocol_client import ProtocolClient
 from protocol_clients import protocol_client, through
+from remoting_harness import Peer
 from remoting_protocol_client import RemotingProtocolClient
-from remoting_world import Peer
 from rocketmq_testkit.conformance.clients.remoting_sends import send_request
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.faults.errors import FaultError
@@ -41,7 +41,7 @@ def _peer(e: ProtocolClient) -> Peer:
 def _send(e: ProtocolClient, body: bytes = b"x") -> MemoryCall:
     """Start a send of a gRPC client."""
     assert isinstance(e, GrpcProtocolClient)
-    return e.world.client("producer").start("SendMessage", a_send(a_message("T", body)))
+    return e.harness.client("producer").start("SendMessage", a_send(a_message("T", body)))
 
 
 def _ends(e: ProtocolClient) -> list[str]:
@@ -89,7 +89,7 @@ def test_respond_ends_a_call_with_a_status_of_grpc() -> None:
     rules.add(Respond(status="UNAVAILABLE", remark="gone"), operation=["SendMessage", "ReceiveMessage"])
     call = _send(e)
     assert (call.status, call.text, call.sent) == (14, "gone", [])
-    received = e.world.client("consumer").receive(a_receive())
+    received = e.harness.client("consumer").receive(a_receive())
     assert (received.call.status, received.call.text, received.call.sent) == (14, "gone", [])
     assert e.message_counts() == {"broker-a": 0}
 
@@ -211,7 +211,7 @@ def test_duplicate_response_repeats_the_messages_of_a_grpc_response() -> None:
     call = _send(e)
     assert (len(call.sent), call.sent[0] == call.sent[1], call.status) == (2, True, 0)
     assert isinstance(e, GrpcProtocolClient)
-    received = e.world.client("consumer").receive(a_receive())
+    received = e.harness.client("consumer").receive(a_receive())
     parts = ["status", "message", "delivery_timestamp"]
     assert (received.kinds, received.call.status) == (parts * 2, 0)
 
@@ -277,55 +277,57 @@ def test_oversized_remark_has_the_wanted_length(e: ProtocolClient) -> None:
     assert (response.status.code, len(response.status.message)) == (pb.OK, 100_000)
 
 
-def _receiving(brokers: int = 2) -> tuple[GrpcWorld, Rules]:
-    world = GrpcWorld(*(BrokerConfig(broker_name=f"broker-{letter}") for letter in "abc"[:brokers]))
-    world.topic_everywhere()
-    return world, Rules(world.engine)
+def _receiving(brokers: int = 2) -> tuple[GrpcHarness, Rules]:
+    harness = GrpcHarness(*(BrokerConfig(broker_name=f"broker-{letter}") for letter in "abc"[:brokers]))
+    harness.topic_everywhere()
+    return harness, Rules(harness.engine)
 
 
 @pytest.mark.parametrize("threshold", [0, 1_000])
 def test_a_receive_of_several_pops_has_one_response_for_a_rule(threshold: int) -> None:
     """The rule fires once, on the outcome that ends the receive; earlier empty pops and notifications do not match."""
-    world, rules = _receiving()
-    world.config.receive_from_all_brokers = True
-    world.config.pop_with_notify_threshold = threshold
-    consumer = world.consumer()
+    harness, rules = _receiving()
+    harness.config.receive_from_all_brokers = True
+    harness.config.pop_with_notify_threshold = threshold
+    consumer = harness.consumer()
     rule = rules.add(DelayResponse("100ms"), operation="ReceiveMessage")
     general = rules.add(DelayResponse("100ms"), client="consumer-1", optional=True)
     received = consumer.receive(a_receive(poll_ms=10_000))
     assert (rule.fired, general.fired) == (0, 0)
-    world.advance(1_000)
-    world.store(b"1", broker=1)
+    harness.advance(1_000)
+    harness.store(b"1", broker=1)
     assert (received.call.finished, rule.fired, general.fired) == (False, 1, 1)
-    world.advance(200)
+    harness.advance(200)
     assert received.call.finished
     assert received.bodies == [b"1"]
     received = consumer.receive(a_receive(poll_ms=10_000))
-    world.advance(20_000)
+    harness.advance(20_000)
     assert (received.call.finished, received.status.code, rule.fired) == (True, pb.MESSAGE_NOT_FOUND, 2)
 
 
 @pytest.mark.parametrize("status", [True, False])
 def test_a_rejected_receive_of_several_brokers_ends_on_all_of_them(status: bool) -> None:
     """Messages that arrive later are delivered to other receives."""
-    world, rules = _receiving()
-    world.config.receive_from_all_brokers = True
+    harness, rules = _receiving()
+    harness.config.receive_from_all_brokers = True
     fault = Respond(status="UNAVAILABLE") if status else Respond("TOO_MANY_REQUESTS", remark="flow limit")
     rule = rules.add(fault, operation="ReceiveMessage", nth=2)
-    received = world.consumer().receive(a_receive(poll_ms=10_000))
+    received = harness.consumer().receive(a_receive(poll_ms=10_000))
     assert (received.call.finished, rule.fired) == (True, 1)
-    world.store(b"1")
-    world.store(b"2", broker=1)
-    got = [world.consumer().receive(a_receive(poll_ms=10_000, broker=name)).bodies for name in ("broker-a", "broker-b")]
+    harness.store(b"1")
+    harness.store(b"2", broker=1)
+    got = [
+        harness.consumer().receive(a_receive(poll_ms=10_000, broker=name)).bodies for name in ("broker-a", "broker-b")
+    ]
     assert sorted(body for bodies in got for body in bodies) == [b"1", b"2"]
 
 
 def test_an_rpc_of_several_operations_gets_one_rejection() -> None:
     """A request with two acknowledgements is rejected: it has one response, which matches a rule for responses once."""
-    world, rules = _receiving(1)
-    world.store(b"1")
-    world.store(b"2")
-    consumer = world.consumer()
+    harness, rules = _receiving(1)
+    harness.store(b"1")
+    harness.store(b"2")
+    consumer = harness.consumer()
     handles = consumer.receive(a_receive(invisible_ms=600_000)).handles
     refusal = rules.add(Respond("INTERNAL_SERVER_ERROR"), operation="AckMessage")
     response = consumer.ask("AckMessage", an_ack(*handles))

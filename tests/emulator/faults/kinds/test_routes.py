@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from fault_world import FaultWorld, make_fault_world
+from fault_harness import FaultHarness, make_fault_harness
 from recorded_cases import recorded
-from remoting_world import Peer
+from remoting_harness import Peer
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_topics import route_request
 from rocketmq_testkit.emulator.faults.errors import FaultError
@@ -14,17 +14,17 @@ from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
 
 @pytest.fixture
-def world() -> FaultWorld:
-    """Return a world with two brokers, each with one queue of topic A."""
-    world = make_fault_world(("broker-a", "broker-b"))
-    create(world, "A")
-    return world
+def harness() -> FaultHarness:
+    """Return a harness with two brokers, each with one queue of topic A."""
+    harness = make_fault_harness(("broker-a", "broker-b"))
+    create(harness, "A")
+    return harness
 
 
-def create(world: FaultWorld, topic: str, queues: int = 1) -> None:
+def create(harness: FaultHarness, topic: str, queues: int = 1) -> None:
     """Create or change a topic on all brokers."""
-    for broker in world.engine.brokers:
-        world.engine.execute(broker, CreateTopic(TopicConfig(topic, queues, queues)))
+    for broker in harness.engine.brokers:
+        harness.engine.execute(broker, CreateTopic(TopicConfig(topic, queues, queues)))
 
 
 def route(peer: Peer, topic: str = "A") -> dict[str, Any]:
@@ -40,75 +40,75 @@ def addresses(found: dict[str, Any]) -> dict[str, str]:
     return {broker["brokerName"]: broker["brokerAddrs"]["0"] for broker in found["brokerDatas"]}
 
 
-def test_a_hidden_route_is_rejected_as_recorded(world: FaultWorld) -> None:
+def test_a_hidden_route_is_rejected_as_recorded(harness: FaultHarness) -> None:
     """The response is that of the conformance case `an_unknown_topic_has_no_route`. Other topics keep their routes."""
-    create(world, "B")
-    rule = world.add(faults.hide_route(), topic="A")
-    peer = world.peer()
+    create(harness, "B")
+    rule = harness.add(faults.hide_route(), topic="A")
+    peer = harness.peer()
     hidden = peer.ask(*route_request("A"))
     real = recorded("routes", "an_unknown_topic_has_no_route", "unknown")
     assert hidden.code == real["code"]
     assert hidden.remark == real["remark"].replace("{topic 1}", "A")
     assert len(addresses(route(peer, "B"))) == 2
-    world.plan.remove(rule.name)
+    harness.plan.remove(rule.name)
     assert len(addresses(route(peer))) == 2
 
 
-def test_a_stale_route_names_a_broker_that_has_stopped(world: FaultWorld) -> None:
+def test_a_stale_route_names_a_broker_that_has_stopped(harness: FaultHarness) -> None:
     """A real name server removes a stopped broker at once (case `a_stopped_broker_is_removed_from_all_routes`)."""
-    rule = world.add(faults.stale_route(), topic="A")
-    world.add(faults.stop_broker("broker-b"))
-    peer = world.peer()
+    rule = harness.add(faults.stale_route(), topic="A")
+    harness.add(faults.stop_broker("broker-b"))
+    peer = harness.peer()
     assert list(addresses(route(peer))) == ["broker-a", "broker-b"]
-    world.plan.remove(rule.name)
+    harness.plan.remove(rule.name)
     assert list(addresses(route(peer))) == ["broker-a"]
 
 
-def test_a_stale_route_has_the_queues_of_the_time_of_its_rule(world: FaultWorld) -> None:
+def test_a_stale_route_has_the_queues_of_the_time_of_its_rule(harness: FaultHarness) -> None:
     """Queues that were added after the rule are missing."""
-    world.add(faults.stale_route())
-    create(world, "A", queues=4)
-    assert [queues["readQueueNums"] for queues in route(world.peer())["queueDatas"]] == [1, 1]
+    harness.add(faults.stale_route())
+    create(harness, "A", queues=4)
+    assert [queues["readQueueNums"] for queues in route(harness.peer())["queueDatas"]] == [1, 1]
 
 
-def test_a_topic_created_after_a_rule_of_stale_routes_has_no_route(world: FaultWorld) -> None:
+def test_a_topic_created_after_a_rule_of_stale_routes_has_no_route(harness: FaultHarness) -> None:
     """The name server returns only routes that existed when the rule was added."""
-    rule = world.add(faults.stale_route())
-    create(world, "B")
-    assert world.peer().ask(*route_request("B")).code == 17
-    world.plan.remove(rule.name)
-    assert len(addresses(route(world.peer(), "B"))) == 2
+    rule = harness.add(faults.stale_route())
+    create(harness, "B")
+    assert harness.peer().ask(*route_request("B")).code == 17
+    harness.plan.remove(rule.name)
+    assert len(addresses(route(harness.peer(), "B"))) == 2
 
 
-def test_a_topic_deleted_after_the_rule_keeps_its_stale_route(world: FaultWorld) -> None:
+def test_a_topic_deleted_after_the_rule_keeps_its_stale_route(harness: FaultHarness) -> None:
     """The route is that of the time at which the rule was added."""
-    world.add(faults.stale_route())
-    for broker in world.engine.brokers:
+    harness.add(faults.stale_route())
+    for broker in harness.engine.brokers:
         broker.topics.delete("A")
-        world.engine.stop(broker)
-    assert len(addresses(route(world.peer()))) == 2
+        harness.engine.stop(broker)
+    assert len(addresses(route(harness.peer()))) == 2
 
 
-def test_a_route_has_the_dead_address_of_the_rule_for_the_named_broker(world: FaultWorld) -> None:
+def test_a_route_has_the_dead_address_of_the_rule_for_the_named_broker(harness: FaultHarness) -> None:
     """Other brokers keep their addresses, and all brokers their queues."""
-    peer = world.peer()
+    peer = harness.peer()
     usual = route(peer)
-    world.add(faults.route_to_dead_broker("broker-b"), topic="A")
+    harness.add(faults.route_to_dead_broker("broker-b"), topic="A")
     changed = route(peer)
     assert addresses(changed) == {**addresses(usual), "broker-b": "127.0.0.1:9"}
     assert changed["queueDatas"] == usual["queueDatas"]
 
 
-def test_a_rule_without_a_broker_sets_the_address_of_all_brokers_in_routes(world: FaultWorld) -> None:
+def test_a_rule_without_a_broker_sets_the_address_of_all_brokers_in_routes(harness: FaultHarness) -> None:
     """A topic that does not exist still has no route."""
-    world.add(faults.route_to_dead_broker(address="192.0.2.1:10911"))
-    assert set(addresses(route(world.peer())).values()) == {"192.0.2.1:10911"}
-    assert world.peer().ask(*route_request("missing")).code == 17
+    harness.add(faults.route_to_dead_broker(address="192.0.2.1:10911"))
+    assert set(addresses(route(harness.peer())).values()) == {"192.0.2.1:10911"}
+    assert harness.peer().ask(*route_request("missing")).code == 17
 
 
-def test_a_dead_address_without_a_port_or_an_unknown_broker_is_rejected(world: FaultWorld) -> None:
+def test_a_dead_address_without_a_port_or_an_unknown_broker_is_rejected(harness: FaultHarness) -> None:
     """The errors name a value that works."""
     with pytest.raises(FaultError, match=r"address='192\.0\.2\.1': not HOST:PORT; use '127.0.0.1:9'"):
         faults.route_to_dead_broker(address="192.0.2.1")
     with pytest.raises(FaultError, match="did you mean broker-b"):
-        world.add(faults.route_to_dead_broker("broker-c"))
+        harness.add(faults.route_to_dead_broker("broker-c"))

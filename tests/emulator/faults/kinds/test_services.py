@@ -5,9 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from fault_world import FaultWorld, make_fault_world
+from fault_harness import FaultHarness, make_fault_harness
 from recorded_cases import recorded
-from remoting_world import Peer, send
+from remoting_harness import Peer, send
 from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_members import lock_request
 from rocketmq_testkit.emulator.engine import DirectChannel
@@ -21,11 +21,11 @@ from rocketmq_testkit.emulator.operations.offsets import OffsetResult, SearchOff
 from stored import stored, stored_bodies
 
 
-def make(**keys: Any) -> FaultWorld:
+def make(**keys: Any) -> FaultHarness:
     """Create a broker with a topic A of one queue."""
-    world = make_fault_world(**keys)
-    world.topic("A")
-    return world
+    harness = make_fault_harness(**keys)
+    harness.topic("A")
+    return harness
 
 
 # clocks
@@ -34,42 +34,42 @@ def make(**keys: Any) -> FaultWorld:
 @pytest.mark.parametrize("by", ["90s", "-90s"])
 def test_a_skewed_clock_is_in_store_timestamps(by: str) -> None:
     """Messages from before and after the fault have the engine's time, and so have messages of other brokers."""
-    world = make_fault_world(("broker-a", "broker-b"))
-    world.topic("A")
-    now = world.now_ms
-    world.send("A", b"before")
-    rule = world.add(faults.skew_clock("broker-a", by=by))
-    world.advance(1_000)
-    world.send("A", b"skewed")
-    world.plan.remove(rule.name)
-    world.send("A", b"after")
+    harness = make_fault_harness(("broker-a", "broker-b"))
+    harness.topic("A")
+    now = harness.now_ms
+    harness.send("A", b"before")
+    rule = harness.add(faults.skew_clock("broker-a", by=by))
+    harness.advance(1_000)
+    harness.send("A", b"skewed")
+    harness.plan.remove(rule.name)
+    harness.send("A", b"after")
     skew_ms = -90_000 if by.startswith("-") else 90_000
-    assert [each.store_timestamp - now for each in stored(world, "A")] == [0, 1_000 + skew_ms, 1_000]
-    world.add(faults.skew_clock("broker-b", by=by))
-    world.send("A", b"other broker's clock")
-    assert stored(world, "A")[-1].store_timestamp - now == 1_000
+    assert [each.store_timestamp - now for each in stored(harness, "A")] == [0, 1_000 + skew_ms, 1_000]
+    harness.add(faults.skew_clock("broker-b", by=by))
+    harness.send("A", b"other broker's clock")
+    assert stored(harness, "A")[-1].store_timestamp - now == 1_000
 
 
 def test_a_search_by_time_finds_messages_of_a_clock_that_was_set_back() -> None:
     """Store times are no longer in order, so the search also reads the times in the records."""
-    world = make()
-    world.send("A", b"0")
-    start = world.now_ms
-    world.add(faults.skew_clock("broker-a", by="-1h", duration="1m"))
-    world.send("A", b"1")
-    world.advance(3_600_000)
-    world.send("A", b"2")
-    assert world.ask(OffsetResult, SearchOffset("A", 0, start + 1, False)).offset == 2
+    harness = make()
+    harness.send("A", b"0")
+    start = harness.now_ms
+    harness.add(faults.skew_clock("broker-a", by="-1h", duration="1m"))
+    harness.send("A", b"1")
+    harness.advance(3_600_000)
+    harness.send("A", b"2")
+    assert harness.ask(OffsetResult, SearchOffset("A", 0, start + 1, False)).offset == 2
 
 
 def test_a_search_by_time_finds_a_message_by_the_clock_of_its_broker() -> None:
     """A message that was stored with a fast clock has a store time in the future."""
-    world = make()
-    world.send("A", b"0")
-    world.add(faults.skew_clock("broker-a", by="1h"))
-    world.send("A", b"1")
-    assert world.ask(OffsetResult, SearchOffset("A", 0, world.now_ms + 1_800_000, False)).offset == 1
-    assert world.ask(OffsetResult, SearchOffset("A", 0, world.now_ms + 3_600_001, False)).offset == 2
+    harness = make()
+    harness.send("A", b"0")
+    harness.add(faults.skew_clock("broker-a", by="1h"))
+    harness.send("A", b"1")
+    assert harness.ask(OffsetResult, SearchOffset("A", 0, harness.now_ms + 1_800_000, False)).offset == 1
+    assert harness.ask(OffsetResult, SearchOffset("A", 0, harness.now_ms + 3_600_001, False)).offset == 2
 
 
 def test_timers_of_a_broker_with_a_skewed_clock_keep_their_durations() -> None:
@@ -78,26 +78,26 @@ def test_timers_of_a_broker_with_a_skewed_clock_keep_their_durations() -> None:
     fast.add(faults.skew_clock("broker-a", by="10m"))
     slow.add(faults.skew_clock("broker-a", by="-10m"))
     seen = []
-    for world in (plain, fast, slow):
-        world.send("A", b"popped")
+    for harness in (plain, fast, slow):
+        harness.send("A", b"popped")
         pop = PopMessage(
             "G",
             "A",
             queue_id=0,
             max_msg_nums=32,
             invisible_ms=10_000,
-            born_ms=world.broker.lifetime.now_ms,
+            born_ms=harness.broker.lifetime.now_ms,
             exp_type="TAG",
             exp="*",
             attempt_id=None,
         )
-        assert len(world.ask(PopResult, pop).messages) == 1
-        world.send("A", b"delayed", DELAY="2")
-        world.send("A", b"timed", TIMER_DELAY_MS="7000")
+        assert len(harness.ask(PopResult, pop).messages) == 1
+        harness.send("A", b"delayed", DELAY="2")
+        harness.send("A", b"timed", TIMER_DELAY_MS="7000")
         times = []
         for _ in range(200):
-            world.advance(100)
-            times.append((len(stored_bodies(world, "A")), world.broker.store.max_offset("%RETRY%G_A", 0)))
+            harness.advance(100)
+            times.append((len(stored_bodies(harness, "A")), harness.broker.store.max_offset("%RETRY%G_A", 0)))
         seen.append(times)
     assert seen[0][-1] == (3, 1)
     assert seen[0] == seen[1] == seen[2]
@@ -108,43 +108,43 @@ def test_a_broker_with_a_fast_clock_rejects_pops_as_too_old() -> None:
 
     PopMessageRequestHeader.isTimeoutTooMuch (5.3.3) returns POLLING_TIMEOUT after 500 ms.
     """
-    world = make()
-    world.send("A")
-    rule = world.add(faults.skew_clock("broker-a", by="1m"))
-    refused = world.pop("A").outcome
+    harness = make()
+    harness.send("A")
+    rule = harness.add(faults.skew_clock("broker-a", by="1m"))
+    refused = harness.pop("A").outcome
     assert getattr(refused, "code", None) is ResponseCode.POLLING_TIMEOUT
-    world.plan.remove(rule.name)
-    assert len(world.popped("A")) == 1
+    harness.plan.remove(rule.name)
+    assert len(harness.popped("A")) == 1
 
 
 @pytest.mark.parametrize("by", ["10m", "-10m"])
 def test_a_skew_expires_no_client_and_keeps_none_for_longer(by: str) -> None:
     """A client without heartbeats is removed after 120 s, at the usual scan; the locks of one that sends them stay."""
-    world = make()
-    peer = world.peer()
+    harness = make()
+    peer = harness.peer()
     assert locked(peer, "c1", [0]) == [0]
-    world.heartbeat("c1")
-    world.add(faults.skew_clock("broker-a", by=by))
+    harness.heartbeat("c1")
+    harness.add(faults.skew_clock("broker-a", by=by))
     assert locked(peer, "c2", [0]) == []
-    world.advance(119_000)
-    assert list(world.broker.clients.consumers) == ["G"]
-    world.advance(12_000)
-    assert list(world.broker.clients.consumers) == []
+    harness.advance(119_000)
+    assert list(harness.broker.clients.consumers) == ["G"]
+    harness.advance(12_000)
+    assert list(harness.broker.clients.consumers) == []
     assert locked(peer, "c2", [0]) == [0]
 
 
 def test_skews_of_one_broker_add_up_and_a_crash_keeps_them() -> None:
     """A crash keeps the skew, because the clock is that of the machine, not of the process."""
-    world = make()
+    harness = make()
     slow = timedelta(seconds=-20)
-    world.add(faults.skew_clock("broker-a", by=slow))  # type: ignore[arg-type]  # accepted, and held as text
-    world.add(faults.skew_clock("broker-a", by="50s", duration="1m"))
-    assert world.broker.lifetime.now_ms - world.now_ms == 30_000
-    world.engine.crash()
-    assert world.broker.lifetime.now_ms - world.now_ms == 30_000
-    world.advance(60_000)
-    assert world.broker.lifetime.now_ms - world.now_ms == -20_000
-    assert world.broker.store.now_ms - world.now_ms == -20_000
+    harness.add(faults.skew_clock("broker-a", by=slow))  # type: ignore[arg-type]  # accepted, and held as text
+    harness.add(faults.skew_clock("broker-a", by="50s", duration="1m"))
+    assert harness.broker.lifetime.now_ms - harness.now_ms == 30_000
+    harness.engine.crash()
+    assert harness.broker.lifetime.now_ms - harness.now_ms == 30_000
+    harness.advance(60_000)
+    assert harness.broker.lifetime.now_ms - harness.now_ms == -20_000
+    assert harness.broker.store.now_ms - harness.now_ms == -20_000
 
 
 @pytest.mark.parametrize("by", ["0s", "-0s"])
@@ -163,78 +163,78 @@ KV = {"pop_consumer_kv_service_init": True, "pop_consumer_kv_service_enable": Tr
 @pytest.mark.parametrize("keys", [{}, {"enable_pop_buffer_merge": True}, KV, {**KV, "enable_pop_buffer_merge": True}])
 def test_a_stopped_revive_redelivers_at_its_end(keys: dict[str, Any]) -> None:
     """For an hour no message is redelivered; after the rule all are, as fast as usual, in all modes of pop."""
-    world = make(**keys)
-    world.send("A")
-    assert len(world.popped("A")) == 1
-    rule = world.add(faults.stop_revive(duration="1h"))
-    world.advance(3_599_999)
-    assert world.popped("A") == []
-    world.advance(10_000)
-    assert len(world.popped("A")) == 1
+    harness = make(**keys)
+    harness.send("A")
+    assert len(harness.popped("A")) == 1
+    rule = harness.add(faults.stop_revive(duration="1h"))
+    harness.advance(3_599_999)
+    assert harness.popped("A") == []
+    harness.advance(10_000)
+    assert len(harness.popped("A")) == 1
     assert rule.fired == 1
 
 
 @pytest.mark.parametrize("keys", [{}, KV])
 def test_an_acknowledgement_while_revive_is_stopped_counts(keys: dict[str, Any]) -> None:
     """The message is not redelivered after the end of the rule."""
-    world = make(**keys)
-    world.send("A")
-    (message,) = world.popped("A")
-    receipt = world.receipt(message)
-    rule = world.add(faults.stop_revive("broker-a"))
-    world.advance(60_000)
-    world.ack("A", receipt)
-    world.plan.remove(rule.name)
-    world.advance(60_000)
-    assert world.popped("A") == []
+    harness = make(**keys)
+    harness.send("A")
+    (message,) = harness.popped("A")
+    receipt = harness.receipt(message)
+    rule = harness.add(faults.stop_revive("broker-a"))
+    harness.advance(60_000)
+    harness.ack("A", receipt)
+    harness.plan.remove(rule.name)
+    harness.advance(60_000)
+    assert harness.popped("A") == []
 
 
-def retried(world: FaultWorld) -> int:
+def retried(harness: FaultHarness) -> int:
     """Return the number of messages in the retry topic."""
-    return world.broker.store.max_offset("%RETRY%G_A", 0)
+    return harness.broker.store.max_offset("%RETRY%G_A", 0)
 
 
 @pytest.mark.parametrize("keys", [{}, KV])
 def test_revive_stays_stopped_over_a_crash(keys: dict[str, Any]) -> None:
     """After the crash the rule still stops the broker's revives. With two rules they resume when both have ended."""
-    world = make(**keys)
-    world.send("A")
-    assert len(world.popped("A")) == 1
-    first, second = world.add(faults.stop_revive()), world.add(faults.stop_revive())
-    world.advance(6_000)  # the offset of the group is written
-    world.engine.crash(power_loss=False)
-    world.plan.remove(first.name)
-    world.advance(60_000)
-    assert retried(world) == 0
-    world.plan.remove(second.name)
-    world.advance(10_000)
-    assert retried(world) == 1
+    harness = make(**keys)
+    harness.send("A")
+    assert len(harness.popped("A")) == 1
+    first, second = harness.add(faults.stop_revive()), harness.add(faults.stop_revive())
+    harness.advance(6_000)  # the offset of the group is written
+    harness.engine.crash(power_loss=False)
+    harness.plan.remove(first.name)
+    harness.advance(60_000)
+    assert retried(harness) == 0
+    harness.plan.remove(second.name)
+    harness.advance(10_000)
+    assert retried(harness) == 1
 
 
 # transaction checks
 
 
-def checks_of(world: FaultWorld) -> DirectChannel:
+def checks_of(harness: FaultHarness) -> DirectChannel:
     """Connect a producer of the group of half messages."""
     channel = DirectChannel("p1", ("10.0.0.1", 5000))
-    world.engine.submit(world.broker, Heartbeat("p1", ["PG"], []), channel)
+    harness.engine.submit(harness.broker, Heartbeat("p1", ["PG"], []), channel)
     return channel
 
 
 @pytest.mark.parametrize("crash", [False, True])
 def test_stopped_transaction_checks_ask_no_producer_until_their_end(crash: bool) -> None:
     """Half messages stored before or during the rule are not checked until its end, even after a crash."""
-    world = make(transaction_check_interval=3_000, transaction_time_out=1_000)
-    world.send("A", b"1", TRAN_MSG="true", PGROUP="PG")
-    world.add(faults.stop_transaction_checks(duration="10m"))
-    world.send("A", b"2", TRAN_MSG="true", PGROUP="PG")
+    harness = make(transaction_check_interval=3_000, transaction_time_out=1_000)
+    harness.send("A", b"1", TRAN_MSG="true", PGROUP="PG")
+    harness.add(faults.stop_transaction_checks(duration="10m"))
+    harness.send("A", b"2", TRAN_MSG="true", PGROUP="PG")
     if crash:
-        world.engine.crash(power_loss=False)
-    world.advance(590_000)
-    channel = checks_of(world)
-    world.advance(9_999)
+        harness.engine.crash(power_loss=False)
+    harness.advance(590_000)
+    channel = checks_of(harness)
+    harness.advance(9_999)
     assert channel.effects == []
-    world.advance(3_001)
+    harness.advance(3_001)
     assert [type(effect) for effect in channel.effects] == [CheckTransactionState] * 2
 
 
@@ -253,18 +253,18 @@ def test_a_stolen_lock_is_neither_renewed_nor_given_to_another_client() -> None:
 
     Locks of other topics do not change. After the end of the rule the first client that requests the lock gets it.
     """
-    world = make()
-    world.topic("B")
-    peer = world.peer()
+    harness = make()
+    harness.topic("B")
+    peer = harness.peer()
     assert recorded("rebalance", "a_queue_is_locked_by_one_client", "locked by another") == [2]
     assert locked(peer, "c1", [0, 1]) == [0, 1]
-    rule = world.add(faults.steal_queue_lock("G", "A", duration="1h"))
+    rule = harness.add(faults.steal_queue_lock("G", "A", duration="1h"))
     assert locked(peer, "c1", [0, 1]) == []
     assert locked(peer, "c2", [0]) == []
     assert locked(peer, "c1", [0], "B") == [0]
-    world.advance(120_000)  # twice the time after which a real owner's lock expires
+    harness.advance(120_000)  # twice the time after which a real owner's lock expires
     assert locked(peer, "c1", [0]) == []
-    world.advance(3_600_000)
+    harness.advance(3_600_000)
     assert locked(peer, "c2", [0]) == [0]
     assert locked(peer, "c1", [0]) == []
     assert rule.fired == 1
@@ -272,24 +272,24 @@ def test_a_stolen_lock_is_neither_renewed_nor_given_to_another_client() -> None:
 
 def test_a_stolen_lock_outlives_a_crash_and_the_first_of_two_rules() -> None:
     """The invented owner of the lock has it again after the crash, and until the last rule ends."""
-    world = make()
-    first, second = (world.add(faults.steal_queue_lock("G", "A")) for _ in range(2))
-    world.engine.crash()
-    world.plan.remove(first.name)
-    assert locked(world.peer(), "c1", [0]) == []
-    world.plan.remove(second.name)
-    assert locked(world.peer(), "c1", [0]) == [0]
+    harness = make()
+    first, second = (harness.add(faults.steal_queue_lock("G", "A")) for _ in range(2))
+    harness.engine.crash()
+    harness.plan.remove(first.name)
+    assert locked(harness.peer(), "c1", [0]) == []
+    harness.plan.remove(second.name)
+    assert locked(harness.peer(), "c1", [0]) == [0]
 
 
 def test_a_lock_is_stolen_by_the_request_that_fires_the_rule() -> None:
     """The client's renewal fails as if another client had the lock; after the rule any client can lock the queue."""
-    world = make()
-    peer = world.peer()
-    world.add(faults.steal_queue_lock("G", "A"), operation="LockBatchMq", group="G", nth=2)
+    harness = make()
+    peer = harness.peer()
+    harness.add(faults.steal_queue_lock("G", "A"), operation="LockBatchMq", group="G", nth=2)
     assert locked(peer, "c1", [0]) == [0]
     assert locked(peer, "c1", [0]) == []
     assert send(peer, "A").code == 0
-    world.plan.clear()
+    harness.plan.clear()
     assert locked(peer, "c2", [0]) == [0]
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from engine_world import START_MS, World
-from remoting_world import Peer
+from engine_harness import START_MS, EngineHarness
+from remoting_harness import Peer
 from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.engine import Engine
@@ -20,7 +20,7 @@ from rocketmq_testkit.fixtures.faults.running_rules import RunningRules
 from rocketmq_testkit.remoting.server.dispatcher import RemotingDispatcher
 
 
-class FaultWorld(World):
+class FaultHarness(EngineHarness):
     """One engine, its rules, and a remoting port of each broker, which serves the name server as well."""
 
     def __init__(self, engine: Engine) -> None:
@@ -57,12 +57,12 @@ class FaultWorld(World):
         return [broker.running for broker in self.engine.brokers]
 
 
-def make_fault_world(
+def make_fault_harness(
     brokers: Sequence[str] = ("broker-a",), slaves: int = 0, state: EngineState | None = None, **keys: object
-) -> FaultWorld:
+) -> FaultHarness:
     """Create masters, each with slaves. `keys` are attribute names of the configuration of all brokers."""
     if state is not None:
-        return FaultWorld(Engine(state=state))
+        return FaultHarness(Engine(state=state))
     configs = []
     for number in range(slaves + 1):
         for name in brokers:
@@ -70,7 +70,7 @@ def make_fault_world(
             for key, value in keys.items():
                 setattr(config, key, value)
             configs.append(replace(config, broker_role="SLAVE") if number else config)
-    return FaultWorld(Engine(brokers=configs, seed=1, now_ms=START_MS))
+    return FaultHarness(Engine(brokers=configs, seed=1, now_ms=START_MS))
 
 
 def _fail(line: str) -> None:

@@ -149,7 +149,7 @@ class MemoryCall:
 class Client:
     """A client of the services. `metadata` is sent with all its calls."""
 
-    world: "GrpcWorld"
+    harness: "GrpcHarness"
     client_id: str
     metadata: dict[str, str]
 
@@ -161,7 +161,7 @@ class Client:
         merged = {key: value for key, value in {**self.metadata, **changed}.items() if value}
         rpc = _RPCS[name]
         call = MemoryCall(rpc, merged, deadline_ms)
-        method = self.world.methods[rpc.path]
+        method = self.harness.methods[rpc.path]
         method.handler(call, None if request is None else method.decode(request.SerializeToString()))  # type: ignore[arg-type]
         return call
 
@@ -239,7 +239,7 @@ class Stream:
         return [sv.TelemetryCommand.FromString(command) for command in self.call.sent]
 
 
-class GrpcWorld:
+class GrpcHarness:
     """One engine, its first broker, and the services in front of it."""
 
     def __init__(

@@ -30,8 +30,8 @@ START_MS = 1_700_000_000_000
 
 
 @dataclass
-class World:
-    """One engine and its first broker. Times are in ms since the start."""
+class EngineHarness:
+    """Test harness: one engine and its first broker, with a short method for each request. Times are in ms."""
 
     engine: Engine
     broker: Broker
@@ -195,10 +195,10 @@ def bodies(messages: list[PoppedMessage]) -> list[bytes]:
     return [decode(message.record).body for message in messages]
 
 
-def make_world(seed: int = 1, **keys: object) -> World:
-    """Create a world with changed keys, given by attribute name of the broker or emulation configuration."""
+def make_harness(seed: int = 1, **keys: object) -> EngineHarness:
+    """Create a harness with changed keys, given by attribute name of the broker or emulation configuration."""
     config, emulation = BrokerConfig(), EmulationConfig()
     for name, value in keys.items():
         setattr(config if hasattr(config, name) else emulation, name, value)
     engine = Engine(brokers=[config], emulation=emulation, seed=seed, now_ms=START_MS)
-    return World(engine, engine.brokers[0])
+    return EngineHarness(engine, engine.brokers[0])

@@ -22,7 +22,7 @@ BODY = b"x" * 64
 
 
 @dataclass
-class World:
+class BenchHarness:
     """One emulator and the state that the steps need."""
 
     engine: Engine
@@ -91,12 +91,12 @@ def response(call: DirectCall) -> Result:
     return call.outcome
 
 
-def empty() -> World:
+def empty() -> BenchHarness:
     """Create an emulator with the topics that the steps use."""
     emulation, broker = EmulationConfig(), BrokerConfig()
     emulation.store_max_bytes = 4 * 1024**3  # enough for all messages, so that none is deleted
     broker.recall_message_enable = broker.enable_property_filter = True
-    world = World(Engine(brokers=[broker], emulation=emulation, now_ms=START_MS))
-    world.topic("work")
-    world.topic("crowd")
-    return world
+    harness = BenchHarness(Engine(brokers=[broker], emulation=emulation, now_ms=START_MS))
+    harness.topic("work")
+    harness.topic("crowd")
+    return harness
