@@ -34,7 +34,7 @@ from .runner.plan import Selection, SelectionError, sdks_of
 from .runner.run import Run, carry_out, record
 from .runner.sample import ScenarioSample
 from .targets.apache import recipe as apache_recipe
-from .targets.choose import FORMS, target
+from .targets.target_option import FORMS, parse_target
 
 EXIT_EXPECTED, EXIT_UNEXPECTED, EXIT_UNUSABLE = 0, 1, 2
 """Exit codes: all outcomes expected; some unexpected; unusable command line or a target that does not start."""
@@ -269,7 +269,7 @@ def targets_of(options: argparse.Namespace) -> list[Target]:
     """Parse the targets of a run. Raises TargetError."""
     version = "" if options.faults is None else options.faults.removeprefix(UPSTREAM_PREFIX)
     defects = [each.name for each in defects_of(version)] if version else []
-    targets = [target(text, defects) for text in options.target or ["emulator"]]
+    targets = [parse_target(text, defects) for text in options.target or ["emulator"]]
     if options.faults is not None and not any(each.emulated for each in targets):
         raise TargetError(
             f"--faults={options.faults}: no target has faults; only the emulator has; add --target emulator"

@@ -7,7 +7,7 @@ import pytest
 
 from .deployment.target import Target
 from .outcomes.recorded_outcomes import RecordedOutcomes
-from .targets.choose import target as choose
+from .targets.target_option import parse_target
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -19,7 +19,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.fixture(scope="session")
 def target(request: pytest.FixtureRequest) -> Iterator[Target]:
     """A started target."""
-    with choose(request.param) as started:
+    with parse_target(request.param) as started:
         yield started
 
 

@@ -18,7 +18,7 @@ from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.runner.run import carry_out
 from rocketmq_testkit.conformance.targets.apache_target import ApacheDeployment, ApacheTarget
-from rocketmq_testkit.conformance.targets.choose import target as choose
+from rocketmq_testkit.conformance.targets.target_option import parse_target
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 FEW = "limits.a_topic_name_with_an_illegal_character_is_refused or pop.a_popped_message_is_hidden"
@@ -94,14 +94,14 @@ def test_a_killed_broker_at_an_address_ends_the_run(real: ApacheTarget) -> None:
                 os.kill(pid, signal.SIGKILL)
                 os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 
-        run = carry_out(cases, [choose(at_address(deployment))], RecordedOutcomes(), jobs=1, each=kill)
+        run = carry_out(cases, [parse_target(at_address(deployment))], RecordedOutcomes(), jobs=1, each=kill)
     assert [each.verdict for each in run.outcomes] == [Verdict.SAME] * 3
     assert run.problem.startswith(f"TargetError: endpoint={deployment.access.endpoint} cannot be reached")
 
 
 def test_a_broker_has_the_keys_of_its_target_and_is_removed_afterwards() -> None:
     """A broker has the keys of its target and listens on loopback; its processes and home are removed afterwards."""
-    with choose("apache:5.3.3,popPollingSize=9") as target:
+    with parse_target("apache:5.3.3,popPollingSize=9") as target:
         with target.lend({}) as deployment, RemotingContext(deployment, f"keys{time.time_ns():x}") as t:
             assert isinstance(deployment, ApacheDeployment)
             keys = keys_of(t)

@@ -16,8 +16,8 @@ from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutc
 from rocketmq_testkit.conformance.runner.run import Run, carry_out
 from rocketmq_testkit.conformance.scenario import scenario, scenarios_of
 from rocketmq_testkit.conformance.sdk.scenario_context import ScenarioContext
-from rocketmq_testkit.conformance.targets.choose import target as choose
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
+from rocketmq_testkit.conformance.targets.target_option import parse_target
 from rocketmq_testkit.fixtures import Emulator
 from rocketmq_testkit.remoting.client import RemotingClient
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -37,7 +37,7 @@ def addresses(emulator: Emulator, *more: str) -> str:
 
 def run(cases: list[Case], text: str, *, jobs: int = 1, each: Callable[[Outcome], None] = lambda _: None) -> Run:
     """Run cases with a target and compare them with the project's records."""
-    return carry_out(cases, [choose(text)], RecordedOutcomes(), jobs=jobs, each=each)
+    return carry_out(cases, [parse_target(text)], RecordedOutcomes(), jobs=jobs, each=each)
 
 
 def cases(*nouns: str) -> list[Case]:
@@ -68,7 +68,7 @@ def test_a_target_waits_for_a_broker_that_is_not_up_yet() -> None:
     with Emulator(profile="faithful", config=dict(COMMON_SETTINGS)) as gone:
         namesrv, endpoint = gone.namesrv, gone.endpoint
     ports = [int(address.rpartition(":")[2]) for address in (namesrv, endpoint)]
-    target = choose(f"namesrv={namesrv},endpoint={endpoint},wait=60")
+    target = parse_target(f"namesrv={namesrv},endpoint={endpoint},wait=60")
     with ExitStack() as late, ThreadPoolExecutor(1) as pool:
         started = pool.submit(target.start)
         with pytest.raises(TimeoutError):
@@ -84,9 +84,9 @@ def test_keys_that_differ_from_the_recorded_ones_are_likely_causes(served: Emula
     Names, ports and threads are not compared.
     """
     with Emulator(profile="faithful", config={**COMMON_SETTINGS, "maxMessageSize": "1000", "brokerName": "x"}) as other:
-        assert choose(addresses(other)).likely_causes() == ["maxMessageSize=1000 (recorded with 4194304)"]
-    assert choose(addresses(served)).likely_causes() == []
-    assert choose("namesrv=127.0.0.1:1,endpoint=127.0.0.1:1").likely_causes() == []
+        assert parse_target(addresses(other)).likely_causes() == ["maxMessageSize=1000 (recorded with 4194304)"]
+    assert parse_target(addresses(served)).likely_causes() == []
+    assert parse_target("namesrv=127.0.0.1:1,endpoint=127.0.0.1:1").likely_causes() == []
 
 
 def test_cases_that_share_a_broker_have_the_same_outcomes_as_with_their_own(served: Emulator) -> None:
@@ -121,7 +121,7 @@ def test_with_a_control_port_waiting_cases_advance_the_clock(served: Emulator) -
 
 def test_with_a_control_port_a_broker_can_crash_and_restart(served: Emulator) -> None:
     """With a control port, a broker can crash and restart: clients are disconnected, messages and keys are kept."""
-    with choose(addresses(served, f"control={served.control}")) as target:
+    with parse_target(addresses(served, f"control={served.control}")) as target:
         assert target.capabilities >= {Capability.VIRTUAL_TIME, Capability.RESTART, Capability.CRASH}
         with target.lend({}, alone=True) as place, RemotingContext(place, "t1") as t:
             topic = t.topic(queues=1)
@@ -140,7 +140,7 @@ def test_with_a_control_port_a_broker_can_crash_and_restart(served: Emulator) ->
 @pytest.mark.parametrize("controlled", [False, True])
 def test_an_emulator_stopped_for_a_while_keeps_its_messages(served: Emulator, controlled: bool) -> None:
     """An emulator that is stopped for a while, directly or by its control port, keeps its messages."""
-    target = choose(addresses(served, f"control={served.control}")) if controlled else EmulatorTarget()
+    target = parse_target(addresses(served, f"control={served.control}")) if controlled else EmulatorTarget()
     with target, target.lend({}, alone=True) as place, RemotingContext(place, "t2") as t:
         topic = t.topic(queues=1)
         t.sent(topic)
@@ -174,7 +174,7 @@ def test_with_a_control_port_a_scenario_restarts_the_shared_broker(served: Emula
         setattr(module, function.__name__, function)
     found = carry_out(
         [],
-        [choose(addresses(served, f"control={served.control}"))],
+        [parse_target(addresses(served, f"control={served.control}"))],
         RecordedOutcomes(),
         jobs=2,
         each=lambda _: None,
@@ -189,5 +189,5 @@ def test_with_a_control_port_a_scenario_restarts_the_shared_broker(served: Emula
 def test_an_unreachable_or_invalid_control_port_is_reported_before_any_case(served: Emulator) -> None:
     """A control port that cannot be reached, or is none, is reported in one sentence before any case runs."""
     for url, problem in ((f"http://{served.namesrv}", "is no control port"), ("http://127.0.0.1:1", "refused")):
-        with pytest.raises(TargetError, match=problem), choose(addresses(served, f"control={url}")):
+        with pytest.raises(TargetError, match=problem), parse_target(addresses(served, f"control={url}")):
             pass

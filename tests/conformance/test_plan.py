@@ -7,8 +7,8 @@ from rocketmq_testkit.conformance.deployment.target import Capability, TargetErr
 from rocketmq_testkit.conformance.runner.plan import SelectionError, matcher
 from rocketmq_testkit.conformance.targets.address import AddressTarget
 from rocketmq_testkit.conformance.targets.apache_target import ApacheTarget
-from rocketmq_testkit.conformance.targets.choose import target
 from rocketmq_testkit.conformance.targets.emulator import EmulatorTarget
+from rocketmq_testkit.conformance.targets.target_option import parse_target
 
 
 @pytest.mark.parametrize(
@@ -38,15 +38,15 @@ def test_a_malformed_expression_is_refused(expression: str) -> None:
 
 def test_each_form_of_a_target_has_its_kind_version_and_capabilities() -> None:
     """Each of the three forms of a target determines its kind, version and capabilities."""
-    assert isinstance(target("emulator"), EmulatorTarget)
-    real = target("apache:5.5.0,enablePopLog=true,popPollingSize=7")
+    assert isinstance(parse_target("emulator"), EmulatorTarget)
+    real = parse_target("apache:5.5.0,enablePopLog=true,popPollingSize=7")
     assert isinstance(real, ApacheTarget)
     assert (real.name, real.recorded_version) == ("apache:5.5.0,enablePopLog=true,popPollingSize=7", "5.5.0")
-    assert target("apache:5.5.0").name == "apache:5.5.0"
-    own = target("namesrv=10.0.0.1:9876,endpoint=mq.example:8081")
+    assert parse_target("apache:5.5.0").name == "apache:5.5.0"
+    own = parse_target("namesrv=10.0.0.1:9876,endpoint=mq.example:8081")
     assert isinstance(own, AddressTarget)
     assert (own.recorded_version, own.capabilities) == ("5.3.3", frozenset({Capability.ADMIN}))
-    assert target("namesrv=a:1,endpoint=b:2,read_only,version=5.5.0").capabilities == frozenset()
+    assert parse_target("namesrv=a:1,endpoint=b:2,read_only,version=5.5.0").capabilities == frozenset()
 
 
 def test_a_target_may_have_credentials_and_a_trusted_authority(tmp_path: Path) -> None:
@@ -54,12 +54,12 @@ def test_a_target_may_have_credentials_and_a_trusted_authority(tmp_path: Path) -
     ca = tmp_path / "ca.pem"
     ca.write_text("")
     words = f"namesrv=a:1,endpoint=b:2,ca={ca},access_key=k,secret_key=s,token=t"
-    with target(words).lend({}) as place:
+    with parse_target(words).lend({}) as place:
         assert place.access.tls is not None
         assert place.access.tls.ca == ca
         assert place.access.credentials is not None
         assert place.access.credentials.security_token == "t"
-    with target("namesrv=a:1,endpoint=b:2,tls").lend({}) as place:
+    with parse_target("namesrv=a:1,endpoint=b:2,tls").lend({}) as place:
         assert place.access.tls is not None
         assert place.access.tls.ca is None
 
@@ -87,12 +87,12 @@ def test_a_target_may_have_credentials_and_a_trusted_authority(tmp_path: Path) -
 def test_an_invalid_target_is_refused_with_the_valid_form(text: str, problem: str) -> None:
     """An invalid target is rejected by a sentence with the valid form."""
     with pytest.raises(TargetError, match=problem):
-        target(text)
+        parse_target(text)
 
 
 def test_a_target_given_by_addresses_cannot_be_configured() -> None:
     with (
         pytest.raises(TargetError, match="cannot configure this broker"),
-        target("namesrv=a:1,endpoint=b:2").lend({"k": "v"}),
+        parse_target("namesrv=a:1,endpoint=b:2").lend({"k": "v"}),
     ):
         pass

@@ -23,7 +23,7 @@ from pyspark_rocketmq.options.option import read_options
 from pyspark_rocketmq.options.options import SinkOptions, SourceOptions
 from pyspark_rocketmq.options.schema import parse as parse_columns
 from pyspark_rocketmq.sql.tables import _parsed as table_options
-from rocketmq_testkit.conformance.targets.choose import target
+from rocketmq_testkit.conformance.targets.target_option import parse_target
 from rocketmq_testkit.emulator.auth.acl_requests import _is_source as is_source
 from rocketmq_testkit.emulator.auth.policies import Resource
 from rocketmq_testkit.emulator.config import BrokerConfig, parse_properties
@@ -213,7 +213,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "snapshot": _rest(lambda data: read_snapshot(BytesIO(data))),
     "snapshot of one section": _rest(_section),
     "advertised address": lambda text: Options.of({"advertise": text}),
-    "conformance target": target,
+    "conformance target": parse_target,
     "line of an audit journal": parse_event,
     "positions of a source": positions_from,
     "options of a table": table_options,

@@ -1,4 +1,4 @@
-"""Target names of the command line."""
+"""Values of the option `--target`."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -30,7 +30,7 @@ _REFERENCE = f"use --target apache:{REFERENCE_VERSION}"
 _URL = re.compile(r"^https?://[^/\s]+/?$")
 
 
-def target(text: str, defects: Collection[str] = ()) -> Target:
+def parse_target(text: str, defects: Collection[str] = ()) -> Target:
     """Parse the value of one `--target`. Raises TargetError that shows the accepted forms.
 
     `defects`: upstream's defects that the emulator has.
