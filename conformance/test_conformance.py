@@ -20,7 +20,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def test_case(target: Target, case: Case, records: RecordedOutcomes) -> None:
-    """The notes of a case equal the recorded ones, or differ as explained."""
+    """The notes of a case equal the recorded ones, except in the cases of `known_differences`."""
     outcome = run_case(case, target, records, secrets.token_hex(4))
     target.check()
     conclude(outcome)

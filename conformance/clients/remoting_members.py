@@ -23,7 +23,7 @@ def heartbeat_request(
 ) -> RemotingRequest:
     """Send a client's heartbeat: its consumer groups, each with topics and expressions, and its producer groups.
 
-    `version` is that of the subscriptions. `members` are further members of the body.
+    `version` is that of the subscriptions. `members` are further JSON members of the body.
     """
     body = {
         "clientID": client,
@@ -43,7 +43,7 @@ def heartbeat_request(
 
 
 def consumer_data(group: str, *subscriptions: Mapping[str, object], **members: object) -> dict[str, object]:
-    """Build a ConsumerData as clients do; `members` replace its members."""
+    """Build a ConsumerData as clients do; `members` replace its JSON members."""
     return {
         "groupName": group,
         "consumeType": "CONSUME_PASSIVELY",

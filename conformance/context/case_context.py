@@ -287,7 +287,7 @@ class CaseContext(Closeable):
         self, pending: Pending, watch: "Stopwatch", low: float, high: float, *, code: int | None = None
     ) -> None:
         """Note the response to a waiting request, and whether it came between `low` and `high` seconds."""
-        self.note("answer", self.arrival(pending), code)
+        self.note("response", self.arrival(pending), code)
         self.note("after", watch.between(low, high))
 
     def stopwatch(self) -> "Stopwatch":

@@ -197,13 +197,13 @@ def connection_state(connection: RemotingClient) -> str:
 
 
 def reply_to(connection: RemotingClient, opaque: int, seconds: float = _NO_REPLY_SECONDS) -> DecodedResponse | str:
-    """Return the response to a request that may have none, else `no answer` or `closed`."""
+    """Return the response to a request that may have none, else `no response` or `closed`."""
     try:
         return DecodedResponse.of(connection.collect(opaque, seconds))
     except ConnectionError:
         return "closed"
     except RemotingTimeout:
-        return "no answer"
+        return "no response"
 
 
 def replies_to(connections: Mapping[T, RemotingClient], opaque: int, seconds: float) -> dict[T, DecodedResponse | str]:

@@ -67,10 +67,10 @@ def a_live_consumer_reports_its_queue_offsets_with_some_sdks(s: ScenarioContext)
     topic, group, _ = _consuming(s, "a0", "a1")
     response = _asked(s, RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, {"topic": topic, "group": group})
     s.note("code", response.code)
-    s.note("told", _offsets_told(response) if response.code == 0 else None)
+    s.note("reported offsets", _reported_offsets(response) if response.code == 0 else None)
 
 
-def _offsets_told(response: DecodedResponse) -> list[int]:
+def _reported_offsets(response: DecodedResponse) -> list[int]:
     """Return the offsets that clients report for their queues."""
     return [offset for table in response.json["consumerTable"].values() for offset in table.values()]
 

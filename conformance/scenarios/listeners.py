@@ -77,7 +77,7 @@ def _again_while_it_hangs(s: ScenarioContext, consumer: Consumer, *, jump_s: flo
         return
     s.note("called", [[text(message), message["attempt"]] for message in called()[:2]])
     s.note("the same id", len({message["id"] for message in called()[:2]}) == 1)
-    s.note("answered", len(consumer.messages))
+    s.note("responded", len(consumer.messages))
 
 
 @scenario(

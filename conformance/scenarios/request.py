@@ -23,7 +23,7 @@ def a_request_returns_the_reply_of_the_consumer(s: ScenarioContext) -> None:
     # The broker can forward the reply once it has received the producer's heartbeat.
     s.wait_until(lambda: _known(s, producer.group, topic), "the producer's heartbeat")
     reply = producer.driver.call("request", on=producer.name, topic=topic, body=b"ping", timeout_ms=10_000)
-    s.note("answer", shown(reply["message"])["body"])
+    s.note("response", shown(reply["message"])["body"])
     s.wait_for(1, consumer, prefix="ping")
     s.note("asked", sorted(consumer.bodies))
 
@@ -55,4 +55,4 @@ def a_reply_after_the_request_timeout_has_no_effect(s: ScenarioContext) -> None:
     [asked] = s.wait_for(1, consumer, prefix="ping")
     s.note("consumed", asked["ok"])
     reply = producer.driver.call("request", on=producer.name, topic=topic, body=b"again", timeout_ms=10_000)
-    s.note("the next answer", shown(reply["message"])["body"])
+    s.note("the next response", shown(reply["message"])["body"])

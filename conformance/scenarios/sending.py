@@ -47,8 +47,8 @@ def a_batch_arrives_as_separate_messages_except_with_cpp(s: ScenarioContext) -> 
     s.note("received", comparison(batch, [received]))
     s.note("count", len(received))
     s.note("different ids received", len({message["id"] for message in received}))
-    s.note("ids told", len(set(filter(None, reply.get("ids") or ()))))
-    s.note("offset told", reply.get("offset"))
+    s.note("returned ids", len(set(filter(None, reply.get("ids") or ()))))
+    s.note("returned offset", reply.get("offset"))
 
 
 @scenario("SelectMessageQueueByHash.select", verbs={"send"}, protocol="remoting")
@@ -58,6 +58,6 @@ def a_message_sent_to_a_selected_queue_is_stored_in_that_queue(s: ScenarioContex
     producer = s.producer(topic)
     consumer = s.consumer(group, topic)
     replies = [producer.send(topic, f"m{queue}", queue=queue) for queue in (2, 0, 2)]
-    s.note("told", [[reply.get("queue"), reply.get("offset")] for reply in replies])
+    s.note("returned places", [[reply.get("queue"), reply.get("offset")] for reply in replies])
     received = s.wait_for(3, consumer)
     s.note("received", sorted([message["queue"], message["offset"]] for message in received))

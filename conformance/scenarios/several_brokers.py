@@ -154,7 +154,7 @@ def order_topic_config_limits_sends_to_its_queues_except_with_go(s: ScenarioCont
         admin.request(RequestCode.PUT_KV_CONFIG, order, to=admin.namesrv),
         admin.request(RequestCode.UPDATE_NAMESRV_CONFIG, None, b"orderMessageEnable=true", to=admin.namesrv),
     ):
-        s.require(response.code == 0, f"the name server was not told of the order: {response}")
+        s.require(response.code == 0, f"the name server refused the order: {response}")
     s.wait_until(lambda: brokers_of(s, topic) == 2, "a route to both brokers")
     s.producer(topic).send_numbered(topic, COUNT)
 

@@ -35,7 +35,7 @@ def only_committed_transactional_messages_arrive(s: ScenarioContext) -> None:
     [message] = s.wait_for(1, consumer, prefix="committed")
     s.note("received", consumer.bodies)
     s.note("id as sent", message["id"] == reply["id"])
-    s.note("transaction told", bool(reply.get("transaction")))
+    s.note("transaction id returned", bool(reply.get("transaction")))
     s.note("attempt", message["attempt"])
 
 

@@ -46,7 +46,7 @@ def message_request_modes_are_listed_by_topic_and_group(t: RemotingContext) -> N
     for topic, who, mode, share in ((first, group, "POP", 3), (first, other, "PULL", 0), (second, group, "POP", -1)):
         body = {"topic": topic, "consumerGroup": who, "mode": mode, "popShareQueueNum": share}
         t.note("set", t.request(RequestCode.SET_MESSAGE_REQUEST_MODE, {}, dumps(body)), 0)
-    t.note("told", t.request(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE, {}), 0)
+    t.note("modes", t.request(RequestCode.GET_ALL_MESSAGE_REQUEST_MODE, {}), 0)
 
 
 @remoting_case("AdminBrokerProcessor.exportRocksDBConfigToJson")

@@ -32,7 +32,7 @@ DEFAULTS = """
 def the_broker_config_is_returned_as_properties_text(t: RemotingContext) -> None:
     """GET_BROKER_CONFIG returns the configuration as properties text."""
     response = t.request(RequestCode.GET_BROKER_CONFIG, {})
-    t.note("answer", [response.code, response.remark, sorted(response.fields)])
+    t.note("response", [response.code, response.remark, sorted(response.fields)])
     t.note(
         "settings",
         read_settings(
@@ -138,7 +138,9 @@ def changing_settings_in_config_black_list_is_rejected(t: RemotingContext) -> No
     """
     for name in ("defaultQueryMaxNum", "slaveTimeout", "brokerConfigPath"):
         t.note(name, change(t, f"defaultReadQueueNums=1\n{name}=31\nshortPollingTimeMills=1001\n"), 16)
-    t.note("told", read_settings(t, "configBlackList", "defaultQueryMaxNum", "slaveTimeout", "shortPollingTimeMills"))
+    t.note(
+        "settings", read_settings(t, "configBlackList", "defaultQueryMaxNum", "slaveTimeout", "shortPollingTimeMills")
+    )
 
 
 @remoting_case("AdminBrokerProcessor.updateBrokerConfig", tidy=True)
@@ -146,7 +148,7 @@ def settings_can_be_changed(t: RemotingContext) -> None:
     """A changed setting takes effect at once and is returned."""
     topic = t.new()
     t.note("changed", change(t, "autoCreateTopicEnable=false\nmaxMessageSize=1024\n"), 0)
-    t.note("told", read_settings(t, "autoCreateTopicEnable", "maxMessageSize"))
+    t.note("settings", read_settings(t, "autoCreateTopicEnable", "maxMessageSize"))
     t.note("topic is not created", t.send(topic).code)
     t.note("changed back", change(t, "autoCreateTopicEnable=true\n"), 0)
     t.note("topic is created", t.send(topic).code)
@@ -160,9 +162,9 @@ def unknown_settings_are_ignored(t: RemotingContext) -> None:
     t.note("garbage", change(t, "garbage"))
     t.note("nothing", change(t, b""))
     t.note("wrong kind", change(t, "maxMessageSize=large\nautoCreateTopicEnable=false\n"))
-    t.note("told", read_settings(t, "noSuchSetting", "maxMessageSize", "autoCreateTopicEnable"))
+    t.note("settings", read_settings(t, "noSuchSetting", "maxMessageSize", "autoCreateTopicEnable"))
     t.note("comment and blanks", change(t, "# maxMessageSize=1\n  traceOn =  false \n"))
-    t.note("told then", read_settings(t, "maxMessageSize", "traceOn"))
+    t.note("settings then", read_settings(t, "maxMessageSize", "traceOn"))
     change(t, "traceOn=true\nautoCreateTopicEnable=true\n")
 
 

@@ -157,7 +157,7 @@ def query_consume_queue_returns_units_by_index(t: RemotingContext) -> None:
     t.readable(topic, t.send(topic, "a", tag="A"), t.send(topic, "none"), t.send(topic, "b", tag="B"))
     ext = {"topic": topic, "queueId": 0, "index": 1, "count": 10, "consumerGroup": group}
     response = t.request(RequestCode.QUERY_CONSUME_QUEUE, ext)
-    t.note("answer", [response.code, response.remark])
+    t.note("response", [response.code, response.remark])
     t.note("codes", [entry["tagsCode"] for entry in response.json["queueData"]])
     t.note("bounds", {name: response.json[name] for name in ("minQueueIndex", "maxQueueIndex")})
     t.note("behind the end", t.request(RequestCode.QUERY_CONSUME_QUEUE, {**ext, "index": 7}), 0)

@@ -72,9 +72,9 @@ def a_reset_moves_consumers_forward_only_by_force(t: RemotingContext) -> None:
     for timestamp in (-1, 0):
         for force in (False, True):
             t.note(f"reset to {timestamp}, {force}", _reset(t, topic, group, timestamp, force=force), 0)
-            _note_reset_request(t, "told", connection)
+            _note_reset_request(t, "reset request", connection)
     t.note("of a queue", _reset(t, topic, group, 0, force=True, queueId=0, offset=1), 0)
-    _note_reset_request(t, "told", connection)
+    _note_reset_request(t, "reset request", connection)
 
 
 @remoting_case("AdminBrokerProcessor.resetOffset", settings=BY_CLIENTS)
@@ -84,7 +84,7 @@ def a_reset_by_a_cpp_client_is_sent_as_a_list_of_queues(t: RemotingContext) -> N
     connection = t.connect()
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, to=connection)
     t.note("reset", _reset(t, topic, group, 0, force=True, to=t.connect(language="CPP")), 0)
-    _note_reset_request(t, "told", connection)
+    _note_reset_request(t, "reset request", connection)
 
 
 @remoting_case("Broker2Client.resetOffset", settings=BY_CLIENTS)
@@ -97,4 +97,4 @@ def a_reset_of_unknown_names_or_unreachable_consumers_is_rejected(t: RemotingCon
     connection = t.connect(version=27)
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, to=connection)
     t.note("too old", _reset(t, topic, group, 0, force=True), 1)
-    _note_reset_request(t, "told", connection)
+    _note_reset_request(t, "reset request", connection)

@@ -71,7 +71,7 @@ def a_running_info_request_is_forwarded_to_the_client(t: RemotingContext) -> Non
     push = client.asked()
     t.note("passed on", _shown(push))
     client.connection.respond(push, 0, dumps({"properties": {"key": "value"}}))
-    t.note("answer", asked(), 0)
+    t.note("response", asked(), 0)
 
 
 @remoting_case("AdminBrokerProcessor.callConsumer")
@@ -81,10 +81,10 @@ def a_client_rejection_of_a_forwarded_request_is_returned(t: RemotingContext) ->
     client = _Client(t, topic, group)
     asked = t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, {"consumerGroup": group, "clientId": client.id})
     client.connection.respond(client.asked(), 1, remark="The Consumer Group not exist in this consumer")
-    t.note("answer", asked(), 1)
+    t.note("response", asked(), 1)
     asked = t.start(RequestCode.GET_CONSUMER_RUNNING_INFO, {"consumerGroup": group, "clientId": client.id})
     client.connection.respond(client.asked(), 0, b"{}", remark="not set any response code")
-    t.note("answer with a remark", asked(), 0)
+    t.note("response with a remark", asked(), 0)
 
 
 @remoting_case("AdminBrokerProcessor.consumeMessageDirectly")
@@ -102,7 +102,7 @@ def a_stored_message_is_sent_to_a_client_for_direct_consumption(t: RemotingConte
     t.note("message", {"body": message.body, "offset": message.queue_offset, "tag": message.properties.get("TAGS")})
     result = {"autoCommit": True, "consumeResult": "CR_SUCCESS", "order": False, "spentTimeMills": 3}
     client.connection.respond(push, 0, dumps(result))
-    t.note("answer", asked(), 0)
+    t.note("response", asked(), 0)
     t.note(
         "offset", t.request(RequestCode.QUERY_CONSUMER_OFFSET, {"consumerGroup": group, "topic": topic, "queueId": 0})
     )

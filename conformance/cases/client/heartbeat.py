@@ -28,7 +28,7 @@ def unregister(t: RemotingContext, client: str | None, **groups: str | None) -> 
 
 
 def _consumer(group: str, topics: dict[str, str], **members: Any) -> dict[str, Any]:
-    """Return a ConsumerData object."""
+    """Return a ConsumerData object; `members` replace its JSON members."""
     return consumer_data(group, *(subscription(topic, each) for topic, each in topics.items()), **members)
 
 
@@ -195,7 +195,9 @@ def a_heartbeat_registers_in_an_existing_group_with_an_illegal_name(t: RemotingC
     t.note("heartbeat", t.heartbeat(client, groups={group: {t.topic(): "*"}}, to=connection), 0)
     t.note("clients", _clients(t, group), 0)
     pushes = t.until(lambda: t.pushed(connection), 5)
-    t.note("told", [push.ext_fields for push in pushes if push.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED])
+    t.note(
+        "notifications", [push.ext_fields for push in pushes if push.code == RequestCode.NOTIFY_CONSUMER_IDS_CHANGED]
+    )
     t.note("retry topic", t.config_of(retry_topic(group)), 0)
     t.note("its route", t.until(lambda: t.route(retry_topic(group))), 0)
 

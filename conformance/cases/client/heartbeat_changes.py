@@ -69,7 +69,7 @@ def another_client_id_on_a_connection_causes_no_notification(t: RemotingContext)
         t.pushed(connection)
     t.heartbeat(t.new("client"), groups={group: {topic: "*"}}, version=1, to=connections[0])
     t.wait(0.7)
-    t.note("told", [change_notifications(t, connection) for connection in connections])
+    t.note("notifications", [change_notifications(t, connection) for connection in connections])
     t.note("clients", sorted(_clients(t, group)))
 
 
@@ -149,4 +149,4 @@ def a_silent_client_loses_its_connection(t: RemotingContext) -> None:
         t.wait(1)
     t.note("clients", _clients(t, group))
     t.note("connections", [connection_state(silent), connection_state(beating)])
-    t.note("told", len(change_notifications(t, beating)))
+    t.note("notifications", len(change_notifications(t, beating)))

@@ -306,7 +306,7 @@ def groups_without_a_mode_use_the_default_message_request_mode(t: RemotingContex
     _note_shares(t, clients, group, topic)
     t.note("of the retry topic", _shares(_assignment(t, clients[0], group, t.topic(name=retry_topic(group), queues=1))))
     _mode(t, group, topic, "PULL")
-    t.note("told to pull", _shares(_assignment(t, clients[0], group, topic)))
+    t.note("with mode PULL", _shares(_assignment(t, clients[0], group, topic)))
 
 
 @remoting_case(
@@ -319,7 +319,7 @@ def groups_without_a_mode_use_the_default_pop_share_queue_num(t: RemotingContext
     clients = _clients(t, 4, group, topic)
     _note_shares(t, clients, group, topic)
     _mode(t, group, topic, "POP")
-    t.note("told to pop, without a number", _shares(_assignment(t, clients[0], group, topic)))
+    t.note("with mode POP, without a number", _shares(_assignment(t, clients[0], group, topic)))
 
 
 @remoting_case("RebalanceLockManager.isLocked")

@@ -97,7 +97,7 @@ def a_changed_name_server_setting_takes_effect_at_once(t: RemotingContext) -> No
     ):
         t.note(code.name, request(t, code, {}))
     settings = settings_of(request(t, RequestCode.GET_NAMESRV_CONFIG, {}).body)
-    t.note("told", [settings["enableAllTopicList"], settings["enableTopicList"]])
+    t.note("settings", [settings["enableAllTopicList"], settings["enableTopicList"]])
     request(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}, b"enableAllTopicList=true\nenableTopicList=true\n")
 
 
@@ -109,5 +109,5 @@ def unknown_settings_of_the_name_server_are_ignored(t: RemotingContext) -> None:
     t.note("no body", request(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}))
     t.note("wrong value", request(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}, b"enableTopicList=maybe\n"))
     settings = settings_of(request(t, RequestCode.GET_NAMESRV_CONFIG, {}).body)
-    t.note("told", [settings.get("noSuchSetting"), settings["enableTopicList"]])
+    t.note("settings", [settings.get("noSuchSetting"), settings["enableTopicList"]])
     request(t, RequestCode.UPDATE_NAMESRV_CONFIG, {}, b"enableTopicList=true\n")

@@ -37,7 +37,7 @@ def _end_of(pending: Pending) -> DecodedResponse | str:
     try:
         return pending(_STOP_SECONDS)
     except RemotingTimeout:
-        return "no answer"
+        return "no response"
     except ConnectionError as error:
         return "reset" if isinstance(error.__cause__, ConnectionResetError) else "closed"
 

@@ -283,5 +283,5 @@ def a_oneway_commit_is_kept(t: RemotingContext) -> None:
     connection = t.connect()
     fields = {"consumerGroup": group, "topic": topic, "queueId": 0, "commitOffset": 2}
     connection.oneway(RequestCode.UPDATE_CONSUMER_OFFSET, fields)
-    t.note("answer", reply_to(connection, 1))
+    t.note("response", reply_to(connection, 1))
     t.note("stored", t.until(lambda: t.committed(topic, group)["offset"] == "2"))

@@ -35,7 +35,7 @@ def _back_off(policy: pb.RetryPolicy, attempt: int) -> float:
 def _note_failures(consumer: GrpcConsumer) -> None:
     """Fail the consumer's message on each delivery, delayed by the group's retry policy, and record each attempt."""
     t = consumer.t
-    policy = t.note("told", _received_policy(consumer))
+    policy = t.note("received policy", _received_policy(consumer))
     waited = 0.0
     for attempt in range(1, RETRIES + 2):
         watch = t.stopwatch()

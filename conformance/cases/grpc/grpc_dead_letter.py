@@ -127,7 +127,7 @@ def forwarding_without_a_telemetry_stream_fails(t: GrpcContext) -> None:
     """Forwarding by a client without a telemetry stream fails inside upstream's proxy."""
     consumer = _with_a_message(t)
     handle = consumer.handle()
-    t.note("answer", consumer.by(t.new("client")).forward(handle))
+    t.note("response", consumer.by(t.new("client")).forward(handle))
 
 
 @grpc_case("GrpcValidator.validateTopicAndConsumerGroup")

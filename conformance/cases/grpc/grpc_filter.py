@@ -60,7 +60,7 @@ def a_message_whose_tag_only_shares_the_hash_is_acknowledged(t: GrpcContext) -> 
     consumer = consuming(t)
     t.send(consumer.message("wrong", tag="BB"))
     response = consumer.receive_nothing(expression="Aa")
-    t.note("answer", response, pb.MESSAGE_NOT_FOUND)
+    t.note("response", response, pb.MESSAGE_NOT_FOUND)
     t.send(consumer.message("right", tag="Aa"))
     t.note("right", consumer.receive(expression="Aa").bodies)
 

@@ -77,7 +77,7 @@ def consume_message_directly_reaches_a_grpc_consumer(t: GrpcContext) -> None:
     t.note("message", command.message)
     t.note("has a nonce", command.nonce != "")
     client.stream.send(_result(command.nonce))
-    t.note("answer", asked(), 0)
+    t.note("response", asked(), 0)
 
 
 @grpc_case("ClientActivity.buildConsumeMessageDirectlyResult")

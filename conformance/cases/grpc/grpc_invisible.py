@@ -138,7 +138,7 @@ def a_change_with_an_expired_handle_is_rejected(t: GrpcContext) -> None:
     """A change with an expired handle is INVALID_RECEIPT_HANDLE and returns no handle."""
     consumer = consuming(t, 1)
     handle = forged(consumer.handle(), popped=t.now_ms() - 100_000)
-    t.note("answer", consumer.change(handle, 10), pb.INVALID_RECEIPT_HANDLE)
+    t.note("response", consumer.change(handle, 10), pb.INVALID_RECEIPT_HANDLE)
 
 
 @grpc_case("ReceiptHandle.decode")
@@ -170,7 +170,7 @@ def a_change_without_a_telemetry_stream_fails(t: GrpcContext) -> None:
     """A change by a client without a telemetry stream fails inside upstream's proxy."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
-    t.note("answer", consumer.by(t.new("client")).change(handle, 10).status)
+    t.note("response", consumer.by(t.new("client")).change(handle, 10).status)
 
 
 @grpc_case("GrpcValidator.validateTopicAndConsumerGroup")

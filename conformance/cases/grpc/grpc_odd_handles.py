@@ -134,6 +134,6 @@ def an_ack_may_have_hundreds_of_entries(t: GrpcContext) -> None:
     consumer = consuming(t, 1)
     handle = consumer.handle()
     response = consumer.ack(*["garbage"] * 300, handle)
-    t.note("answer", code_and_message(response))
+    t.note("response", code_and_message(response))
     t.note("codes", sorted({int(each.status.code) for each in response.entries}))
     t.note("entries", len(response.entries))

@@ -14,7 +14,7 @@ def a_receive_without_messages_ends_with_its_long_polling_time(t: GrpcContext) -
     """A receive without messages returns MESSAGE_NOT_FOUND when its long polling time ends."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
-    t.note("answer", consumer.received_within(seconds=5.1), pb.MESSAGE_NOT_FOUND)
+    t.note("response", consumer.received_within(seconds=5.1), pb.MESSAGE_NOT_FOUND)
     t.note("after", watch.between(4.9, 6))
 
 
@@ -34,7 +34,7 @@ def a_receive_is_held_for_at_least_5_seconds(t: GrpcContext) -> None:
     watch = t.stopwatch()
     pending = [consumer.start_receive(await_s=wish) for wish in (0, 1)]
     t.wait(5.2)
-    t.note("answers", [each().status for each in pending])
+    t.note("responses", [each().status for each in pending])
     t.note("after", watch.between(4.9, 6.5))
 
 
@@ -48,7 +48,7 @@ def a_held_receive_returns_before_its_deadline(t: GrpcContext) -> None:
     response = pending()
     # The response comes about 30 ms before the deadline, which a busy client may miss.
     late = response.failure is not None and response.failure.grpc == "DEADLINE_EXCEEDED"
-    t.note("answer", "nothing new" if late or response.code == pb.MESSAGE_NOT_FOUND else response)
+    t.note("response", "nothing new" if late or response.code == pb.MESSAGE_NOT_FOUND else response)
     t.note("after", watch.between(7.8, 9.9))
 
 
@@ -57,7 +57,7 @@ def a_default_long_polling_time_follows_deadline_and_request_timeout(t: GrpcCont
     """A receive without a long polling time waits for its deadline minus half of the settings' request timeout."""
     consumer = consuming(t, queues=4)
     watch = t.stopwatch()
-    t.note("answer", consumer.received_within(seconds=8.7, await_s=None), pb.MESSAGE_NOT_FOUND)
+    t.note("response", consumer.received_within(seconds=8.7, await_s=None), pb.MESSAGE_NOT_FOUND)
     t.note("after", watch.between(8.3, 9.9))
 
 
@@ -237,13 +237,13 @@ def a_receive_from_an_unreadable_topic_is_forbidden(t: GrpcContext) -> None:
 @grpc_case("PopMessageProcessor.processRequest")
 def a_receive_for_a_group_with_consume_disabled_is_rejected(t: GrpcContext) -> None:
     """A receive for a group with consumeEnable=false is rejected by the broker."""
-    t.note("answer", consuming(t, queues=4, consumeEnable=False).receive(), pb.INTERNAL_SERVER_ERROR)
+    t.note("response", consuming(t, queues=4, consumeEnable=False).receive(), pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("PopMessageProcessor.processRequest", settings=NO_AUTO_CREATE)
 def a_receive_for_an_unknown_group_is_rejected_without_auto_creation(t: GrpcContext) -> None:
     """A receive for an unknown group is rejected by a broker that does not create groups automatically."""
-    t.note("answer", consumer_of(t, t.topic(kind="NORMAL"), t.new("group")).receive(), pb.INTERNAL_SERVER_ERROR)
+    t.note("response", consumer_of(t, t.topic(kind="NORMAL"), t.new("group")).receive(), pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("PopLongPollingService.polling", settings=NO_AUTO_CREATE)
@@ -256,7 +256,7 @@ def more_held_receives_than_allowed_are_too_many_requests(t: GrpcContext) -> Non
         t.wait(0.2)
     t.wait(5)
     # The proxy may forward some of them to the broker in another order.
-    t.note("answers", sorted(each().code for each in pending))
+    t.note("responses", sorted(each().code for each in pending))
     t.note("the last", pending[-1](), pb.TOO_MANY_REQUESTS)
 
 
@@ -266,7 +266,7 @@ def a_receive_without_settings_fails(t: GrpcContext) -> None:
     topic, group = t.topic(kind="NORMAL", queues=1), t.group()
     t.sent(topic)
     unknown = GrpcConsumer(t, topic, group, t.new("client"))
-    t.note("answer", unknown.receive())
+    t.note("response", unknown.receive())
     t.note("bad names", unknown.at("a b").with_group("a b").receive(expression="||").status)
 
 
@@ -305,7 +305,7 @@ def receives_return_the_messages_of_all_queues(t: GrpcContext) -> None:
 def an_empty_receive_request_is_rejected(t: GrpcContext) -> None:
     """An empty receive request is rejected because its topic is missing."""
     client = t.consumer(t.group(), {t.topic(kind="NORMAL"): "*"})
-    t.note("answer", t.start_receiving(sv.ReceiveMessageRequest(), client=client, deadline=10)(), pb.ILLEGAL_TOPIC)
+    t.note("response", t.start_receiving(sv.ReceiveMessageRequest(), client=client, deadline=10)(), pb.ILLEGAL_TOPIC)
 
 
 @grpc_case("GrpcValidator.validateConsumerGroup")

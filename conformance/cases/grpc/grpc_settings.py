@@ -230,7 +230,7 @@ def a_producers_body_size_and_retry_settings_are_overwritten(t: GrpcContext) -> 
     settings.publishing.validate_message_type = False
     settings.request_timeout.CopyFrom(Duration(seconds=9))
     settings.backoff_policy.max_attempts = 1
-    t.note("answer", _answered(t, settings))
+    t.note("response", _answered(t, settings))
 
 
 def _answered(t: GrpcContext, settings: pb.Settings, **headers: str | None) -> Any:

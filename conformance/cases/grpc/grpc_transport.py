@@ -51,7 +51,7 @@ def unknown_fields_of_a_request_are_ignored(t: GrpcContext) -> None:
     request = sv.QueryRouteRequest(topic=pb.Resource(name=topic)).SerializeToString()
     unknown = b"\xfa\x3e\x03abc"  # field 1007, 3 bytes
     response = _raw(t, _SERVICE + "QueryRoute", request + unknown)
-    t.note("answer", response if isinstance(response, Failure) else sv.QueryRouteResponse.FromString(response).status)
+    t.note("response", response if isinstance(response, Failure) else sv.QueryRouteResponse.FromString(response).status)
 
 
 @grpc_case("ProtoLiteUtils.MessageMarshaller.parse")
@@ -98,7 +98,7 @@ def held_receives_do_not_block_other_calls_on_a_connection(t: GrpcContext) -> No
     t.note("route", t.route(consumer.topic).status, pb.OK)
     t.note("after", watch.between(0, 2))
     t.wait(5)
-    t.note("answers", [each().code for each in pending])
+    t.note("responses", [each().code for each in pending])
 
 
 @grpc_case("GrpcServerBuilder.newBuilder")

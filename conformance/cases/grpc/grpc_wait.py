@@ -51,7 +51,7 @@ def a_message_completes_only_one_of_several_held_receives(t: GrpcContext) -> Non
     t.wait(_HELD_SECONDS)
     store(consumer, 2)
     t.wait(7.2)
-    t.note("answers", sorted([each().code or 0, len(each().messages)] for each in pending))
+    t.note("responses", sorted([each().code or 0, len(each().messages)] for each in pending))
     t.note("after", watch.between(7.9, 11))
 
 
@@ -133,7 +133,7 @@ def a_receive_is_held_while_no_existing_message_matches(t: GrpcContext) -> None:
     watch = t.stopwatch()
     pending = consumer.start_receive(await_s=5, deadline=12, expression="A")
     t.wait(5.3)
-    t.note("answer", pending(), pb.MESSAGE_NOT_FOUND)
+    t.note("response", pending(), pb.MESSAGE_NOT_FOUND)
     t.note("after", watch.between(4.9, 8))
 
 

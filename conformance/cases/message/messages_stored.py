@@ -23,7 +23,7 @@ def a_message_without_id_gets_one(t: RemotingContext) -> None:
     topic = t.topic(queues=1)
     ids = [send(topic, unique=False)["transactionId"] for send in (t.send, t.send, t.send_v1)]
     stored = [message.properties["UNIQ_KEY"] for message in t.stored(topic, 3).messages]
-    t.note("told and stored", ids == stored)
+    t.note("returned id is the stored one", ids == stored)
     t.note("all different", len(set(ids)) == 3)
     t.note("hex digits", all(set(each) <= set("0123456789ABCDEF") for each in ids))
 

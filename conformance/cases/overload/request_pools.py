@@ -131,7 +131,7 @@ def sends_are_refused_while_the_log_is_written_to(t: RemotingContext) -> None:
         if responses.keys() >= {_STORED, _REJECTED}:
             break
     t.require(responses.keys() <= {_STORED, _REJECTED, *_ALSO_REFUSED}, f"there is another response: {responses}")
-    t.note("answers", sorted(responses.keys() - set(_ALSO_REFUSED)))
+    t.note("responses", sorted(responses.keys() - set(_ALSO_REFUSED)))
     t.until(lambda: t.max_offset(topic) >= responses[_STORED])
     t.note("all that were stored are there", t.max_offset(topic) == responses[_STORED])
     t.note("others are served", t.pull(topic, t.group(), max_messages=1).code)

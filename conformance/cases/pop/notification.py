@@ -110,7 +110,7 @@ def a_message_in_another_queue_wakes_no_held_notification(t: RemotingContext) ->
     t.wait(1)
     t.note("after a message of queue 1", pending.arrived())
     group.fill(queue=0)
-    t.note("answer", t.arrival(pending), 0)
+    t.note("response", t.arrival(pending), 0)
 
 
 @remoting_case("PopLongPollingService.notifyMessageArriving")

@@ -25,7 +25,7 @@ def a_change_keeps_the_pop_time(t: RemotingContext) -> None:
     [handle] = group.handles_of(response)
     t.wait(0.2)
     changed = group.change(handle, 0, 2000)
-    t.note("answer", [changed.code, changed.remark, changed["reviveQid"]])
+    t.note("response", [changed.code, changed.remark, changed["reviveQid"]])
     t.note("pop time stays", changed["popTime"] == response["popTime"])
     t.note("invisible time from there", 2150 <= int(changed["invisibleTime"]) <= 4000)
 

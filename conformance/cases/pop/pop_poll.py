@@ -25,7 +25,7 @@ def note_woken(  # noqa: PLR0917 - two numbers and pairs: the ranges in order
     The ranges are `low` to `high` and then `others`.
     """
     response = t.arrival(pending)
-    t.note("answer", [response.code, response.bodies])
+    t.note("response", [response.code, response.bodies])
     t.note("after", watch.within((low, high), *others))
 
 

@@ -210,7 +210,7 @@ def a_new_message_wakes_a_held_pop(t: RemotingContext) -> None:
     t.note("who waits", polling_info(group), 0)
     watch = t.stopwatch()
     group.fill()
-    t.note("answer", t.until(pending.arrived), 0)
+    t.note("response", t.until(pending.arrived), 0)
     t.note("after", watch.between(0, 2))
     watch = t.stopwatch()
     t.note("in vain", t.until(group.waiting(poll_ms=2000).arrived), 210)
@@ -224,7 +224,7 @@ def a_redelivered_message_wakes_no_held_pop(t: RemotingContext) -> None:
     group.pop(invisible_ms=1500)
     watch = t.stopwatch()
     pending = group.waiting(poll_ms=8000)
-    t.note("answer", t.until(pending.arrived))
+    t.note("response", t.until(pending.arrived))
     t.note("woken", watch.seconds < 5)
 
 
@@ -336,5 +336,5 @@ def a_message_in_any_queue_wakes_a_pop_held_for_all_queues(t: RemotingContext) -
         t.wait(3)
         watch = t.stopwatch()
         group.fill(queue=queue)
-        t.note("answer", t.until(pending.arrived), 0)
+        t.note("response", t.until(pending.arrived), 0)
         t.note("after", watch.between(0, 5))

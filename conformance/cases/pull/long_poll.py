@@ -62,7 +62,7 @@ def one_message_wakes_all_pulls_of_its_queue(t: RemotingContext) -> None:
     t.send(topic, "new")
     for number, pull in enumerate(pulls):
         response = t.until(pull.arrived, 15)
-        t.note(f"answer {number}", None if response is None else response.messages)
+        t.note(f"response {number}", None if response is None else response.messages)
     t.note("after", watch.between(0, IMMEDIATE_SECONDS))
 
 
@@ -108,7 +108,7 @@ def a_pull_without_the_suspend_bit_is_not_held(t: RemotingContext) -> None:
     """A pull without the suspend bit in its sysFlag returns at once, even with a suspend time."""
     topic, group = t.topic(queues=1), t.group()
     watch = t.stopwatch()
-    t.note("answer", t.pull(topic, group, suspendTimeoutMillis=15_000), 19)
+    t.note("response", t.pull(topic, group, suspendTimeoutMillis=15_000), 19)
     t.note("after", watch.between(0, IMMEDIATE_SECONDS))
 
 

@@ -162,7 +162,7 @@ def a_pull_uses_the_subscription_of_the_heartbeat(t: RemotingContext) -> None:
     topic, group = t.topic(queues=1), t.group()
     t.readable(topic, t.send(topic, "a", tag="A"), t.send(topic, "b", tag="B"))
     t.heartbeat(t.new("client"), groups={group: {topic: "B"}}, version=1000)
-    t.note("as told", t.pull(topic, group, sysFlag=0, expression=None, subVersion=1000), 0)
+    t.note("version of the heartbeat", t.pull(topic, group, sysFlag=0, expression=None, subVersion=1000), 0)
     t.note("an older version", t.pull(topic, group, sysFlag=0, expression=None, subVersion=1), 0)
     t.note("a newer version", t.pull(topic, group, sysFlag=0, expression=None, subVersion=1001), 25)
 

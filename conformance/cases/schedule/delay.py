@@ -67,7 +67,7 @@ def a_delay_level_above_the_last_counts_as_the_last(t: RemotingContext) -> None:
 
 @remoting_case("Message.getDelayTimeLevel")
 def a_non_numeric_delay_level_is_refused(t: RemotingContext) -> None:
-    """A send with a non-numeric level returns an error."""
+    """A send with a level that is not a Java int returns an error."""
     topic = t.topic(queues=1)
     for level in ("x", "1.5", " 1", "99999999999"):
         t.note(f"level {level}", t.send(topic, properties={"DELAY": level}), 1)
@@ -164,7 +164,7 @@ def a_sent_back_message_is_delayed_by_the_last_level_at_most(t: RemotingContext)
     topic, group = t.topic(queues=1), t.group()
     for tries in (0, 1, 5):
         [sent] = t.sent(topic, 1, reconsumeTimes=tries)
-        queue = min(tries + 3, 4) - 1
+        queue = min(3 + tries, 4) - 1  # the first retry has level 3; FEW has four levels
         begin = t.max_offset(SCHEDULE_TOPIC, queue)
         t.note(f"tried {tries}", send_back(t, group, sent.place, maxReconsumeTimes=None), 0)
         waiting = t.message_at(SCHEDULE_TOPIC, queue, begin)

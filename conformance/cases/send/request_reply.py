@@ -69,7 +69,7 @@ def a_reply_is_pushed_to_the_requesting_producer(t: RemotingContext) -> None:
     connection, push, answered = pushed(t)
     t.note("pushed", pushed_fields(push))
     connection.respond(push)
-    t.note("answered", without_queue_offset(answered()))
+    t.note("responded", without_queue_offset(answered()))
 
 
 @remoting_case("ReplyMessageProcessor.processReplyMessageRequest")
@@ -93,7 +93,7 @@ def a_reply_with_long_field_names_is_pushed_like_a_v2_reply(t: RemotingContext) 
     push = connection.next_server_request(10)
     t.note("pushed", push.body)
     connection.respond(push)
-    t.note("answered", reply_response(replier, opaque))
+    t.note("responded", reply_response(replier, opaque))
 
 
 @remoting_case("ReplyMessageProcessor.pushReplyMessage")
@@ -110,7 +110,7 @@ def a_consumer_cannot_be_replied_to(t: RemotingContext) -> None:
     client, connection, replier = t.new("client"), t.connect(), t.connect()
     topic, group = t.topic(queues=1), t.group()
     t.heartbeat(client, groups={group: {topic: "*"}}, to=connection)
-    t.note("answered", reply_response(replier, start(t, client, replier)))
+    t.note("responded", reply_response(replier, start(t, client, replier)))
 
 
 @remoting_case("ReplyMessageProcessor.pushReplyMessage")
@@ -118,7 +118,7 @@ def a_reply_rejected_by_the_requester_gets_an_error(t: RemotingContext) -> None:
     """A reply returns an error if the requester rejects the push."""
     connection, push, answered = pushed(t)
     connection.respond(push, 1, remark="no such request")
-    t.note("answered", without_queue_offset(answered()))
+    t.note("responded", without_queue_offset(answered()))
 
 
 @remoting_case("Broker2Client.callClient")
@@ -127,7 +127,7 @@ def a_reply_gets_an_error_if_the_requester_does_not_respond_in_10_seconds(t: Rem
     watch = t.stopwatch()
     _, _, answered = pushed(t)
     t.wait(10.5)
-    t.note("answered", without_queue_offset(answered()))
+    t.note("responded", without_queue_offset(answered()))
     t.note("after", watch.between(10, 13))
 
 

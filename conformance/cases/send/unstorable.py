@@ -36,7 +36,7 @@ def an_unstorable_reply_is_still_pushed_to_the_requester(t: RemotingContext) -> 
         push = connection.next_server_request(10)
         t.note(f"pushed, {label}", [push.code, push.body, sorted(push.ext_fields or {})])
         connection.respond(push)
-        t.note(f"answer, {label}", reply_response(replier, opaque), 0)
+        t.note(f"response, {label}", reply_response(replier, opaque), 0)
 
 
 @remoting_case("ReplyMessageProcessor.handlePutMessageResult")
@@ -44,7 +44,7 @@ def an_unstorable_reply_to_an_unknown_client_gets_an_error(t: RemotingContext) -
     """A reply that is too large to be stored, for an unknown client, returns an error because of the client."""
     properties = {"REPLY_TO_CLIENT": "nobody", "more": TOO_LONG}
     fields = short_names(t.send_fields(reply_topic(t.cluster), properties=properties))
-    t.note("answer", t.request(RequestCode.SEND_REPLY_MESSAGE_V2, fields, b"the reply"), 1)
+    t.note("response", t.request(RequestCode.SEND_REPLY_MESSAGE_V2, fields, b"the reply"), 1)
 
 
 @remoting_case("EndTransactionProcessor.sendFinalMessage, AdminBrokerProcessor.resumeCheckHalfMessage")

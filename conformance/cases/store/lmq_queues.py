@@ -117,7 +117,7 @@ def a_trailing_name_without_lmq_prefix_keeps_a_message_out_of_all_lmqs(t: Remoti
     for names in (f"{first},x", "x", " ", f"{first}/1,{second}", f"{second},,"):
         send_to_lmqs(t, topic, names, names.replace(first, "first").replace(second, "second"))
     wait_for_offset(t, second, 2)
-    t.note("told", [each[-1] for each in messages_with_lmq_offsets(t.pull(topic, t.group()))])
+    t.note("LMQ offsets", [each[-1] for each in messages_with_lmq_offsets(t.pull(topic, t.group()))])
     _note_pull(t, "first", first)
     _note_pull(t, "second", second)
 
@@ -128,7 +128,7 @@ def a_message_to_a_retry_topic_is_in_no_lmq(t: RemotingContext) -> None:
     topic, group, name = t.topic(queues=1), t.group(), lmq_name(t)
     retry = t.topic(queues=1, name=f"%RETRY%{group}")
     send_to_lmqs(t, retry, name, "retry")
-    t.note("told", messages_with_lmq_offsets(t.pull(retry, t.group())))
+    t.note("LMQ offsets", messages_with_lmq_offsets(t.pull(retry, t.group())))
     for label, properties in (("level", {"DELAY": "1"}), ("time", {"TIMER_DELAY_SEC": "2"})):
         t.note(label, t.send(topic, label, properties={**properties, DISPATCH: name}).code)
     t.note("before", t.max_offset(name))
@@ -142,7 +142,7 @@ def batch_messages_are_in_no_lmq(t: RemotingContext) -> None:
     topic, name = t.topic(queues=1), lmq_name(t)
     t.readable(topic, send_batch(t, topic, [(b"one", {DISPATCH: name}), (b"two", {DISPATCH: name})]))
     t.wait(1)
-    t.note("told", messages_with_lmq_offsets(t.pull(topic, t.group())))
+    t.note("LMQ offsets", messages_with_lmq_offsets(t.pull(topic, t.group())))
     _note_pull(t, "LMQ", name)
 
 

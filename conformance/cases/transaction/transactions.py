@@ -67,7 +67,7 @@ def a_committed_message_has_the_log_offset_of_its_half_message(t: RemotingContex
     producers = transacting(t)
     sent = producers.half()
     half = t.message_at(HALF_TOPIC, 0, int(sent["queueOffset"]))
-    t.note("half message at the place that was told", half.physical_offset == sent.place)
+    t.note("half message at the returned place", half.physical_offset == sent.place)
     t.note("half message names", half.prepared_transaction_offset)
     producers.end(sent, COMMIT)
     [committed] = _delivered(t, producers.topic)
@@ -179,7 +179,7 @@ def a_commit_wakes_a_held_pull(t: RemotingContext) -> None:
     t.note("held", pull.arrived())
     watch = t.stopwatch()
     producers.end(sent, COMMIT)
-    t.note("answer", t.until(pull.arrived, 15), 0)
+    t.note("response", t.until(pull.arrived, 15), 0)
     t.note("after", watch.between(0, 2))
 
 

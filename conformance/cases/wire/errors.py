@@ -87,7 +87,7 @@ def unknown_request_fields_are_ignored(t: RemotingContext) -> None:
     """Additional fields of a request are ignored."""
     topic = t.topic(queues=1)
     ext = {"topic": topic, "queueId": 0, "later": "version", "": "no name", "Topic": "other"}
-    t.note("answer", t.request(RequestCode.GET_MAX_OFFSET, ext), 0)
+    t.note("response", t.request(RequestCode.GET_MAX_OFFSET, ext), 0)
 
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand")
@@ -107,7 +107,7 @@ def oneway_requests_are_not_answered(t: RemotingContext) -> None:
     connection.oneway(9999, {})
     connection.oneway(RequestCode.SEND_MESSAGE_V2, {}, b"x")
     t.note("connection", connection_state(connection))
-    t.note("answers", [reply_to(connection, opaque, 0.1) for opaque in (1, 2, 3)])
+    t.note("responses", [reply_to(connection, opaque, 0.1) for opaque in (1, 2, 3)])
 
 
 @remoting_case("NettyRemotingAbstract.processRequestCommand")

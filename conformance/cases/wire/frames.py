@@ -75,7 +75,7 @@ def only_json_object_headers_keep_the_connection_open(t: RemotingContext) -> Non
             "list": frame.join(b"[]"),
             "number": frame.join(b"5"),
             "text": frame.join(b'"text"'),
-            "an answer to nothing": frame.join(header(flag=1)),
+            "a response to nothing": frame.join(header(flag=1)),
             "code is a text": frame.join(header(code="x")),
         },
     )
@@ -219,4 +219,4 @@ def a_connection_with_an_invalid_tls_handshake_is_not_served(t: RemotingContext)
     """A connection that starts like TLS but continues with other bytes is not served."""
     connection = t.connect()
     connection.send_bytes(bytes.fromhex("16030100050100000100") + b"x" * 50)
-    t.note("answer", reply_to(connection, 77, 10))
+    t.note("response", reply_to(connection, 77, 10))
