@@ -62,6 +62,8 @@ BUGS = REPORTS / "bugs.txt"
 WORKERS = os.environ.get("TEST_WORKERS", "2")
 WAITING = str(5 * int(WORKERS) // 2)
 """Number of workers for tests that wait for other processes half of their time."""
+OF_CLIENTS = str(7 * int(WORKERS) // 2)
+"""Number of workers for tests of SDKs, which wait most of their time: 497 of them used 518 s of processor time."""
 JOBS = str(6 * int(WORKERS))
 """Number of parallel scenarios with SDKs, which mostly wait."""
 REPEATED_MAX = "2"
@@ -251,7 +253,7 @@ def took_too_long(findings: Path, seconds_max: float) -> list[str]:
 def run_clients() -> None:
     """Test with every real SDK; tests that measure time run alone."""
     wanted = f"not alone and not {OF_EXECUTABLE}"
-    pytest("clients", "-m", wanted, *WITHOUT_REAL_BROKERS, *existing(CLIENTS), workers=WAITING)
+    pytest("clients", "-m", wanted, *WITHOUT_REAL_BROKERS, *existing(CLIENTS), workers=OF_CLIENTS)
     pytest("clients-alone", "-m", "alone", *WITHOUT_REAL_BROKERS, *existing(CLIENTS), workers="0")
 
 
@@ -339,7 +341,7 @@ def run_matrix() -> None:
 
 def run_sampled() -> None:
     """Run all tests of which other stages run a sample, and record the run."""
-    pytest("sampled", "-m", "sampled and not alone", *sampled_tests.marked_files(), workers=WAITING, sample="")
+    pytest("sampled", "-m", "sampled and not alone", *sampled_tests.marked_files(), workers=OF_CLIENTS, sample="")
     call(sys.executable, "scripts/sampled_tests.py", REPORTS / "sampled.xml")
 
 
