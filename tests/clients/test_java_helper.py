@@ -1,12 +1,11 @@
 """The helper libraries for Java and Spring tests: the packed artifacts, and applications that use the artifacts.
 
-The tests of the library for Spring need the other artifact. Those of the library for Java are in `test_java_suite.py`,
-because they can run while this file packs.
+The tests of the library for Spring need the other artifact. Those of the library for Java, and that of the page's
+commands, are in `test_java_suite.py`, because they can run while this file packs.
 """
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import tempfile
@@ -276,16 +275,3 @@ def application(example: Path, folder: Path) -> Path:
     """Copy an application out of this tree, and return its folder."""
     shutil.copytree(example, folder / example.name, ignore=shutil.ignore_patterns("target"))
     return folder / example.name
-
-
-@pytest.mark.executable
-def test_page_leads_from_an_empty_folder_to_a_passing_test(maven: Maven, tmp_path: Path) -> None:
-    """The commands and files of docs/java.md work with the paths of this tree and an installed command."""
-    first = page_snippets.snippets(PAGE, before="## What a test can do")
-    assert page_snippets.write_files(first, tmp_path) == {"pom.xml", "src/test/java/OrdersTest.java"}
-    [commands] = [each.text for each in first if each.language == "sh" and "mvn" in each.text]
-    copy = tmp_path / "tree" / "clients" / "java"
-    shutil.copytree(HELPER, copy, ignore=shutil.ignore_patterns("target"))
-    script = commands.replace(page_snippets.TREE, shlex.quote(str(tmp_path / "tree")))
-    maven.call(tmp_path, "sh", "-eu", "-c", script)
-    assert passed(tmp_path) == ["OrdersTest.orderThatCannotBeShippedIsADeadLetter(RocketMQ)"]
