@@ -5,6 +5,7 @@ from typing import Any
 
 import bug_reports
 import pytest
+import unhurried_examples
 from bug_reports import pytest_runtest_teardown, pytest_sessionfinish  # noqa: F401 - hooks
 from command_line import IS_EXECUTABLE, VARIABLE
 from grouped_files import pytest_xdist_make_scheduler  # noqa: F401 - hook
@@ -17,6 +18,8 @@ FIGURE = "figure"
 def pytest_configure(config: pytest.Config) -> None:
     """Configure the reports of bugs; refuse a run of the tests of the executable without one."""
     bug_reports.pytest_configure(config)
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        unhurried_examples.load()
     if config.getoption("markexpr") == OF_EXECUTABLE and not IS_EXECUTABLE:
         raise pytest.UsageError(
             f"{VARIABLE}: is not set, but -m {OF_EXECUTABLE} tests the executable; run `make executable`, and set "

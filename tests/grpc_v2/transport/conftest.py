@@ -6,15 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from hypothesis import HealthCheck, settings
 from rocketmq_testkit.grpc_v2.transport import GrpcMethod, Limits
 from rocketmq_testkit.grpc_v2.transport.twisted_server import GrpcServerFactory
 
 from tests.grpc_v2.transport.reactor_thread import ReactorThread
-
-# Hypothesis measures no deadlines: a busy machine is slow, which is no defect of the code under test.
-settings.register_profile("transport", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("transport")
 
 
 @dataclass
