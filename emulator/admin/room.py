@@ -1,4 +1,4 @@
-"""Builds the requests of administrators and tools for one run of a broker."""
+"""Builds the handlers of requests of administrators and tools, for one run of a broker."""
 
 from collections.abc import Callable
 

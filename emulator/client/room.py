@@ -1,4 +1,4 @@
-"""Builds the registry of clients and the requests about them for one run of a broker."""
+"""Builds the registry of clients and the handlers of requests about them, for one run of a broker."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The parts of a running emulator that faults of its brokers change, implemented by its owner."""
+"""The changes of brokers, name server and time that faults make; `emulator/world.py` carries them out."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -41,7 +41,7 @@ class ClusterControl(Protocol):
         """Raise FaultError if there is no broker with this name."""
 
     def check_node(self, name: str) -> None:
-        """Raise FaultError if no server has the name or matches the pattern, as the criterion `broker` names them."""
+        """Raise FaultError if a value of the criterion `broker`, a name or a pattern, matches no server."""
 
     def check_slave(self, name: str | None) -> None:
         """Raise FaultError if there is no slave, or if the named broker is neither a slave nor a master with one."""
@@ -55,7 +55,8 @@ class ClusterControl(Protocol):
     def restart_broker(self, name: str | None, node: Node | None, *, kill: bool) -> None:
         """Restart brokers at once: gracefully, or after a crash. Their connections break; stopped ones stay stopped.
 
-        Without a name this is the broker `node`, or all brokers if `node` is no broker.
+        `node` is the server of the request that the fault acts on. Without a name, the broker `node` restarts, or all
+        brokers if `node` is None or no broker.
         """
 
     def call(self, function: Callable[[], Any], timeout_ms: int, done: Callable[[BaseException | None], None]) -> None:

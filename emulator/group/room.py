@@ -1,4 +1,4 @@
-"""Builds the requests for offsets for one run of a broker."""
+"""Builds the handlers of requests for offsets, for one run of a broker."""
 
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of

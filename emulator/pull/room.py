@@ -1,4 +1,4 @@
-"""Builds pulls for one run of a broker."""
+"""Builds the services for pulls, and the reader of queues, for one run of a broker."""
 
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of

@@ -1,4 +1,4 @@
-"""Builds delay levels, the timer wheel and recall for one run of a broker."""
+"""Builds the services for delay levels, the timer wheel and recall, for one run of a broker."""
 
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of

@@ -1,4 +1,4 @@
-"""Builds static topics for one run of a broker."""
+"""Builds the service for static topics, for one run of a broker."""
 
 from ..assembly.handlers import handlers_of
 from ..assembly.room import Room

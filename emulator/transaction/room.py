@@ -1,4 +1,4 @@
-"""Builds transactions for one run of a broker."""
+"""Builds the services for transactions, for one run of a broker."""
 
 from ..assembly.broker_context import BrokerContext
 from ..assembly.handlers import handlers_of
