@@ -37,7 +37,7 @@ def events_of(emulator: Emulator) -> list[Event]:
 def _taken(host: Host) -> tuple[list[Answer], list[Answer], int]:
     direct = host.direct
     lines = [json_form.entry(index, found) for index, found in enumerate(direct.journal, direct.journal.dropped)]
-    messages = [json_form.message(found) for topic in direct.topics() for found in direct.messages(topic)]
+    messages = [json_form.message_form(found) for topic in direct.topics() for found in direct.messages(topic)]
     return lines, messages, direct.journal.dropped
 
 
