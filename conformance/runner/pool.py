@@ -43,12 +43,12 @@ LONG_SECONDS = 1.0
 class Pool:
     """Runs `jobs` tasks at once, plus as many that wait if `jobs` is more than 1.
 
-    `each` is called with every outcome as it arrives, one at a time.
+    `on_outcome` is called with every outcome as it arrives, one at a time.
     """
 
-    def __init__(self, jobs: int, each: Callable[[Outcome], None]) -> None:
+    def __init__(self, jobs: int, on_outcome: Callable[[Outcome], None]) -> None:
         self._jobs = jobs
-        self._each = each
+        self._on_outcome = on_outcome
         self._busy = 0
         self._lock = threading.Condition()
         self._queues: list[_OpenQueue] = []
@@ -100,7 +100,7 @@ class Pool:
         while not self._stopped.is_set():
             with self._task_slot() as task:
                 if task is None:
-                    return  # threads that have a task of a queue finish it
+                    return  # tasks may be left in a queue that has all its threads; those threads take them
                 self._do(task, targets)
 
     @contextmanager
@@ -135,7 +135,7 @@ class Pool:
                 with self._lock:
                     if self._abandoned:
                         return
-                    self._each(outcome)
+                    self._on_outcome(outcome)
             _check(targets)
         except BaseException as error:
             with self._lock:

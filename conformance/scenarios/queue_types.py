@@ -6,7 +6,7 @@ from ..sdk.scenario_context import ScenarioContext
 from ..sdk.sdk_clients import Consumer, text
 
 
-def _made(s: ScenarioContext, attribute: str) -> str:
+def _topic_with(s: ScenarioContext, attribute: str) -> str:
     """Create a topic with one queue and an attribute."""
     topic, admin = s.admin.new(), s.admin
     made = topic_request(topic, queues=1, attributes=f"+message.type=NORMAL,+{attribute}")
@@ -22,7 +22,7 @@ def _bodies(consumer: Consumer) -> list[str]:
 @scenario("CompactionLog.getMessage", modes={"concurrent"})
 def a_compacted_topic_is_consumed_by_tag(s: ScenarioContext) -> None:
     """A broker returns all messages of a compacted topic, and the SDK or the proxy filters them by tag."""
-    topic, group = _made(s, "cleanup.policy=COMPACTION"), s.group()
+    topic, group = _topic_with(s, "cleanup.policy=COMPACTION"), s.group()
     producer = s.producer(topic)
     consumer = s.consumer(group, {topic: "red"}, "concurrent")
     s.refusal("without a key", lambda: producer.send(topic, "no key", tag="red"))
@@ -35,8 +35,8 @@ def a_compacted_topic_is_consumed_by_tag(s: ScenarioContext) -> None:
 
 @scenario("MessageDecoder.decodeMessage", verbs={"send_batch"}, modes={"concurrent"}, protocol="remoting")
 def a_batch_stored_as_one_record_is_unwrapped_except_with_cpp(s: ScenarioContext) -> None:
-    """A batch kept as one record in a batch queue reaches a listener message by message, if its SDK unwraps it."""
-    topic, group = _made(s, "queue.type=BatchCQ"), s.group()
+    """A batch that is one record in a batch consume queue reaches a listener as its messages, if the SDK unwraps it."""
+    topic, group = _topic_with(s, "queue.type=BatchCQ"), s.group()
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent")
     messages = [{"topic": topic, "body": each.encode(), "tag": each} for each in ("one", "two", "three")]
