@@ -144,16 +144,16 @@ def change(
 
 
 def forward(
-    topic: str, group: str, handle: str, *, message_id: str, attempts: int = 0, most: int = 0
+    topic: str, group: str, handle: str, *, message_id: str, attempts: int = 0, max_attempts: int = 0
 ) -> sv.ForwardMessageToDeadLetterQueueRequest:
-    """Build a ForwardMessageToDeadLetterQueue request, after `attempts` of at most `most` delivery attempts."""
+    """Build a ForwardMessageToDeadLetterQueue request, after `attempts` of at most `max_attempts` delivery attempts."""
     return sv.ForwardMessageToDeadLetterQueueRequest(
         group=pb.Resource(name=group),
         topic=pb.Resource(name=topic),
         receipt_handle=handle,
         message_id=message_id,
         delivery_attempt=attempts,
-        max_delivery_attempts=most,
+        max_delivery_attempts=max_attempts,
     )
 
 

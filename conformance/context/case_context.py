@@ -312,7 +312,7 @@ class Stopwatch:
         """Return the value for a note: `low to high s` if the time lies between them, else the measured time."""
         return self.within((low, high))
 
-    def at(self, ms: int | None) -> "Stopwatch":
+    def stopped_at(self, ms: int | None) -> "Stopwatch":
         """Return a stopwatch stopped at a time of the deployment (ms since the epoch), or running if None."""
         stopped = Stopwatch(self._context)
         stopped._begin, stopped._end = self._begin, ms

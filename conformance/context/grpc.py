@@ -280,8 +280,8 @@ class GrpcContext(CaseContext, GrpcClient):
     def forward(
         self, topic: str, group: str, handle: str, *, client: str | None = "client", message_id: str = "id", **more: int
     ) -> Any:
-        """Call ForwardMessageToDeadLetterQueue; `more`: `attempts` (default 1), `most` (default 17)."""
-        attempts = {"attempts": 1, "most": 17, **more}
+        """Call ForwardMessageToDeadLetterQueue; `more`: `attempts` (default 1), `max_attempts` (default 17)."""
+        attempts = {"attempts": 1, "max_attempts": 17, **more}
         request = grpc_requests.forward(topic, group, handle, message_id=message_id, **attempts)
         return self.call("ForwardMessageToDeadLetterQueue", request, client=client)
 

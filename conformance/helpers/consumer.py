@@ -23,7 +23,7 @@ class GrpcConsumer:
     group: str
     client: str
 
-    def at(self, topic: str) -> "GrpcConsumer":
+    def with_topic(self, topic: str) -> "GrpcConsumer":
         """Return the same client and group with another topic."""
         return replace(self, topic=topic)
 
@@ -31,7 +31,7 @@ class GrpcConsumer:
         """Return the same client with another group."""
         return replace(self, group=group)
 
-    def by(self, client: str) -> "GrpcConsumer":
+    def with_client(self, client: str) -> "GrpcConsumer":
         """Return another client with the same group and topic."""
         return replace(self, client=client)
 
@@ -46,7 +46,7 @@ class GrpcConsumer:
         return self.start_receive(**more)()
 
     def start_receive(self, **more: Any) -> Callable[[], Received]:
-        """Start a receive with a long polling timeout of 5 s and a deadline of 10 s by default; None omits one."""
+        """Start a receive: `await_s`, the long polling timeout, is by default 5 s, `deadline` 10 s; None omits one."""
         times = {"await_s": 5, "deadline": 10}
         return self.t.start_receive(self.topic, self.group, client=self.client, **{**times, **more})
 
@@ -55,7 +55,7 @@ class GrpcConsumer:
         return self.t.receive_nothing(self.topic, self.group, client=self.client, **more)
 
     def received_within(self, *, seconds: float, **more: Any) -> Received:
-        """Return the result of a receive after `seconds` of the deployment's time."""
+        """Return the result of a receive after `seconds` of the deployment's time; `more`: see `start_receive`."""
         pending = self.start_receive(**more)
         self.t.wait(seconds)
         return pending()

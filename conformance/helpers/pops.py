@@ -33,7 +33,7 @@ class PopGroup:
         """Return another group that pops the same topic."""
         return replace(self, name=name)
 
-    def at(self, topic: str) -> "PopGroup":
+    def with_topic(self, topic: str) -> "PopGroup":
         """Return the same group with another topic."""
         return replace(self, topic=topic)
 
@@ -45,7 +45,7 @@ class PopGroup:
     @property
     def retry(self) -> "PopGroup":
         """The same group with its retry topic."""
-        return self.at(self.retry_topic)
+        return self.with_topic(self.retry_topic)
 
     # --- the topic
 
@@ -204,12 +204,12 @@ def note_refused_places(
     `unknown_group`: expected code for a group that the broker has never seen.
     """
     t = group.t
-    t.note("unknown topic", request(group.at(t.new()), -1), 17)
+    t.note("unknown topic", request(group.with_topic(t.new()), -1), 17)
     for queue, code in queues.items():
         t.note(f"queue {queue}", request(group, queue), code)
     t.note("illegal group", request(group.with_group("bad!"), -1), 26)
     t.note("unknown group", request(group.with_group(t.new("group")), -1), unknown_group)
-    t.note("write only", request(group.at(t.topic(queues=1, perm=2)), -1), 16)
+    t.note("write only", request(group.with_topic(t.topic(queues=1, perm=2)), -1), 16)
     t.note("disabled group", request(group.with_group(t.group(consumeEnable=False)), -1), 16)
 
 

@@ -40,5 +40,5 @@ def test_a_stopwatch_can_be_read_for_a_past_instant() -> None:
     with EmulatorTarget() as target, target.lend({}) as deployment, RemotingContext(deployment, "run1") as t:
         watch, began = t.stopwatch(), t.now_ms()
         t.wait(5)
-        assert watch.at(began + 2000).between(1.9, 2.1) == "1.9 to 2.1 s"
-        assert watch.at(None).between(5, 6) == watch.between(5, 6) == "5 to 6 s"
+        assert watch.stopped_at(began + 2000).between(1.9, 2.1) == "1.9 to 2.1 s"
+        assert watch.stopped_at(None).between(5, 6) == watch.between(5, 6) == "5 to 6 s"

@@ -40,8 +40,8 @@ def a_receipt_handle_can_be_acknowledged_repeatedly(t: GrpcContext) -> None:
     t.note("again", consumer.ack(handle).status, pb.OK)
     t.note("twice at once", consumer.ack(handle, handle).status, pb.OK)
     other = t.consumer(t.group(), {consumer.topic: "*"})
-    t.note("by another client", consumer.by(other).ack(handle).status, pb.OK)
-    t.note("by an unknown client", consumer.by(t.new("client")).ack(handle).status, pb.OK)
+    t.note("by another client", consumer.with_client(other).ack(handle).status, pb.OK)
+    t.note("by an unknown client", consumer.with_client(t.new("client")).ack(handle).status, pb.OK)
     t.note("without an id", consumer.ack_entries(("", handle)).status, pb.OK)
     t.note("given up", consumer.forward(handle), pb.OK)
     t.note("after it was given up", consumer.ack(handle).status, pb.OK)
@@ -76,7 +76,7 @@ def an_ack_for_another_or_an_unknown_group_is_accepted(t: GrpcContext) -> None:
 
 @grpc_case("ReceiptHandle.decode")
 def an_ack_with_a_malformed_handle_is_an_internal_error(t: GrpcContext) -> None:
-    """An entry with a malformed handle is INTERNAL_SERVER_ERROR with a reason."""
+    """An entry with a malformed handle returns INTERNAL_SERVER_ERROR with a reason."""
     consumer = consuming(t, 1)
     handle = forged(consumer.handle(), revive=0, log=0)
     for what, wrong in (
@@ -103,15 +103,15 @@ def an_ack_for_a_missing_queue_offset_or_topic_is_rejected(t: GrpcContext) -> No
         ("digit of a retry topic", forged(handle, digit=1)),
     ):
         t.note(what, [each.status for each in consumer.ack(wrong).entries])
-    empty = consumer.at(t.topic(kind="NORMAL"))
+    empty = consumer.with_topic(t.topic(kind="NORMAL"))
     t.note("another topic", empty.ack(handle).entries[0].status)
     t.note("another topic, which has fewer", empty.ack(second).entries[0].status)
-    t.note("unknown topic", consumer.at(t.new()).ack(handle).entries[0].status)
+    t.note("unknown topic", consumer.with_topic(t.new()).ack(handle).entries[0].status)
 
 
 @grpc_case("ConsumerProcessor.ackMessage")
 def an_ack_with_an_expired_handle_is_rejected(t: GrpcContext) -> None:
-    """A handle whose invisible duration is over is INVALID_RECEIPT_HANDLE."""
+    """A handle whose invisible duration is over is rejected with INVALID_RECEIPT_HANDLE."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     past = t.now_ms() - 100_000
@@ -133,7 +133,7 @@ def entries_with_different_results_return_multiple_results(t: GrpcContext) -> No
 
 @grpc_case("AckMessageActivity.ackMessage")
 def an_ack_without_entries_is_an_internal_error(t: GrpcContext) -> None:
-    """An acknowledgement without entries is INTERNAL_SERVER_ERROR."""
+    """An acknowledgement without entries returns INTERNAL_SERVER_ERROR."""
     consumer = consuming(t)
     t.note("nothing", consumer.ack(), pb.INTERNAL_SERVER_ERROR)
 
@@ -147,10 +147,10 @@ def an_ack_with_an_illegal_topic_or_group_is_rejected(t: GrpcContext) -> None:
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for what, name in BAD_TOPICS.items():
-        t.note(f"topic {what}", consumer.at(name).ack(handle), pb.ILLEGAL_TOPIC)
+        t.note(f"topic {what}", consumer.with_topic(name).ack(handle), pb.ILLEGAL_TOPIC)
     for what, name in BAD_GROUPS.items():
         t.note(f"group {what}", consumer.with_group(name).ack(handle), pb.ILLEGAL_CONSUMER_GROUP)
-    t.note("both", consumer.at("a b").with_group("a b").ack(), pb.ILLEGAL_TOPIC)
+    t.note("both", consumer.with_topic("a b").with_group("a b").ack(), pb.ILLEGAL_TOPIC)
     t.note("nothing", t.call("AckMessage", sv.AckMessageRequest(), client=consumer.client), pb.ILLEGAL_TOPIC)
     t.note("no client id", t.ack("a b", "a b", client=None), pb.CLIENT_ID_REQUIRED)
 

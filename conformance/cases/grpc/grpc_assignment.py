@@ -58,7 +58,7 @@ def an_assignment_accepts_group_names_of_255_characters(t: GrpcContext) -> None:
 
 @grpc_case("RouteActivity.queryAssignment")
 def an_unknown_topic_has_no_assignment(t: GrpcContext) -> None:
-    """An assignment for an unknown topic is TOPIC_NOT_FOUND."""
+    """An assignment for an unknown topic returns TOPIC_NOT_FOUND."""
     t.note("unknown", t.assignment(t.new(), t.group()), pb.TOPIC_NOT_FOUND)
     t.note("unknown retry topic", t.assignment(retry_topic(t.new("group")), t.group()), pb.TOPIC_NOT_FOUND)
 

@@ -32,7 +32,7 @@ def messages_of_a_batch_get_the_id_and_properties_of_the_first(t: GrpcContext) -
 
 @grpc_case("SendMessageActivity.buildMessage")
 def a_batch_with_two_topics_or_namespaces_is_rejected(t: GrpcContext) -> None:
-    """A batch with messages of two topics or two namespaces is MESSAGE_CORRUPTED."""
+    """A batch with messages of two topics or two namespaces returns MESSAGE_CORRUPTED."""
     topic, other = t.topic(kind="NORMAL"), t.topic(kind="NORMAL")
     t.note("two topics", t.send(t.message(topic), t.message(other)), pb.MESSAGE_CORRUPTED)
     elsewhere = t.message(topic)

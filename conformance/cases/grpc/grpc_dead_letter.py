@@ -98,17 +98,17 @@ def forwarding_accepts_expired_handles_and_unknown_topics_or_groups(t: GrpcConte
     expired = forged(handle, popped=t.now_ms() - 100_000)
     t.note("expired handle", consumer.forward(expired), pb.OK)
     t.note("unknown broker", consumer.forward(forged(handle, broker="nobody")), pb.OK)
-    t.note("unknown topic", consumer.at(t.new()).forward(handle), pb.OK)
+    t.note("unknown topic", consumer.with_topic(t.new()).forward(handle), pb.OK)
     unknown = t.new("group")
     t.note("unknown group", consumer.with_group(unknown).forward(handle), pb.OK)
     t.note("made", unknown in t.request(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG).json["subscriptionGroupTable"])
-    t.note("no attempts", consumer.forward(handle, attempts=0, most=0), pb.OK)
+    t.note("no attempts", consumer.forward(handle, attempts=0, max_attempts=0), pb.OK)
     t.note("no message id", consumer.forward(handle, message_id=""), pb.OK)
 
 
 @grpc_case("ReceiptHandle.decode")
 def forwarding_with_a_malformed_handle_is_rejected(t: GrpcContext) -> None:
-    """A malformed handle is INTERNAL_SERVER_ERROR; one without the log offset is INVALID_RECEIPT_HANDLE."""
+    """A malformed handle returns INTERNAL_SERVER_ERROR, one without the log offset INVALID_RECEIPT_HANDLE."""
     consumer = _with_a_message(t)
     handle = consumer.handle()
     for text in ("", "garbage"):
@@ -127,7 +127,7 @@ def forwarding_without_a_telemetry_stream_fails(t: GrpcContext) -> None:
     """Forwarding by a client without a telemetry stream fails inside upstream's proxy."""
     consumer = _with_a_message(t)
     handle = consumer.handle()
-    t.note("response", consumer.by(t.new("client")).forward(handle))
+    t.note("response", consumer.with_client(t.new("client")).forward(handle))
 
 
 @grpc_case("GrpcValidator.validateTopicAndConsumerGroup")
@@ -136,7 +136,7 @@ def forwarding_with_an_illegal_topic_or_group_is_rejected(t: GrpcContext) -> Non
     consumer = _with_a_message(t)
     handle = consumer.handle()
     for what, name in BAD_TOPICS.items():
-        t.note(f"topic {what}", consumer.at(name).forward(handle), pb.ILLEGAL_TOPIC)
+        t.note(f"topic {what}", consumer.with_topic(name).forward(handle), pb.ILLEGAL_TOPIC)
     for what, name in BAD_GROUPS.items():
         t.note(f"group {what}", consumer.with_group(name).forward(handle), pb.ILLEGAL_CONSUMER_GROUP)
     empty = sv.ForwardMessageToDeadLetterQueueRequest()
@@ -159,7 +159,7 @@ def a_message_beyond_its_groups_retries_goes_to_the_dlq(t: GrpcContext) -> None:
 
 @grpc_case("PopMessageResultFilterImpl.filterMessage")
 def with_retry_max_times_0_an_unacknowledged_message_goes_to_the_dlq(t: GrpcContext) -> None:
-    """With retryMaxTimes=0 an unacknowledged message becomes a dead letter of its retry topic at the next receive."""
+    """With retryMaxTimes=0, the next receive moves an unacknowledged message to the dead letter queue."""
     consumer = consuming(t, 1, retryMaxTimes=0)
     t.note("first", attempts(consumer.receive(invisible_s=10)))
     retry = pop_retry_topic(consumer.topic, consumer.group, v2=False)

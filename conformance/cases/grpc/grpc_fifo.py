@@ -88,7 +88,7 @@ def unacknowledged_ordered_messages_are_redelivered_together(t: GrpcContext) -> 
     first = consumer.receive(invisible_s=10, max_messages=2)
     t.note("first", _shown(first))
     t.note("again", _shown(again := consumer.received_within(seconds=11, max_messages=2, await_s=18, deadline=22)))
-    t.note("after", watch.at(again.delivered_ms).between(9.9, 11))
+    t.note("after", watch.stopped_at(again.delivered_ms).between(9.9, 11))
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
@@ -138,7 +138,7 @@ def a_changed_message_is_redelivered_with_later_acknowledged_ones(t: GrpcContext
         watch = t.stopwatch()
         received = consumer.received_within(seconds=3, await_s=6)
         t.note("again", _shown(received))
-        t.note("after", watch.at(received.delivered_ms).between(1.5, 3.5))
+        t.note("after", watch.stopped_at(received.delivered_ms).between(1.5, 3.5))
 
 
 @grpc_case("AckMessageProcessor.processRequest")

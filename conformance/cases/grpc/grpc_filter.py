@@ -67,7 +67,7 @@ def a_message_whose_tag_only_shares_the_hash_is_acknowledged(t: GrpcContext) -> 
 
 @grpc_case("FilterAPI.build")
 def a_tag_expression_of_bars_or_an_empty_sql_is_rejected(t: GrpcContext) -> None:
-    """A tag expression of bars and an empty SQL expression are ILLEGAL_FILTER_EXPRESSION."""
+    """A tag expression of bars and an empty SQL expression are rejected with ILLEGAL_FILTER_EXPRESSION."""
     consumer = consuming(t, queues=4)
     t.note("TAG ||", consumer.receive(expression="||"), pb.ILLEGAL_FILTER_EXPRESSION)
     t.note("SQL, empty", consumer.receive(expression="", filter_type=pb.SQL), pb.ILLEGAL_FILTER_EXPRESSION)
@@ -75,7 +75,7 @@ def a_tag_expression_of_bars_or_an_empty_sql_is_rejected(t: GrpcContext) -> None
 
 @grpc_case("PopMessageProcessor.processRequest")
 def an_unparsable_sql_expression_is_an_internal_error(t: GrpcContext) -> None:
-    """An SQL expression that the broker cannot parse is INTERNAL_SERVER_ERROR with the broker's message."""
+    """An SQL expression that the broker cannot parse returns INTERNAL_SERVER_ERROR with the broker's message."""
     consumer = consuming(t, queues=4)
     for expression in (" ", "a >", "*", "a > 'x'", "a between 5 and 1", "a = 0.0"):
         response = consumer.receive(expression=expression, filter_type=pb.SQL)

@@ -14,7 +14,7 @@ from ...helpers.settings import NO_AUTO_CREATE
 
 @grpc_case("ClientActivity.heartbeat")
 def heartbeat_and_termination_without_settings_are_rejected(t: GrpcContext) -> None:
-    """Heartbeat and NotifyClientTermination without settings are UNRECOGNIZED_CLIENT_TYPE.
+    """Heartbeat and NotifyClientTermination without settings return UNRECOGNIZED_CLIENT_TYPE.
 
     The latter requires a language.
     """
@@ -147,7 +147,7 @@ def a_client_keeps_its_settings_after_its_stream_is_cancelled(t: GrpcContext) ->
 
 @grpc_case("GrpcMessagingApplication.validateContext")
 def heartbeat_and_termination_require_a_client_id(t: GrpcContext) -> None:
-    """Heartbeat and NotifyClientTermination without a client id are CLIENT_ID_REQUIRED, before any other check."""
+    """Heartbeat and NotifyClientTermination without a client id return CLIENT_ID_REQUIRED, before any other check."""
     for what, client in (("none", None), ("empty", ""), ("blank", " ")):
         t.note(f"heartbeat, {what}", t.heartbeat(client, "a b"), pb.CLIENT_ID_REQUIRED)
         t.note(f"farewell, {what}", t.leave(client, "a b"), pb.CLIENT_ID_REQUIRED)

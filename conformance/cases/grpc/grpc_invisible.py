@@ -112,7 +112,7 @@ def a_change_is_accepted_after_an_ack_or_for_another_group(t: GrpcContext) -> No
     taken: dict[str, Any] = {
         "after the acknowledgement": consumer.change(handle, 60),
         "again": consumer.change(handle, 60),
-        "by another client": consumer.by(other).change(handle, 60),
+        "by another client": consumer.with_client(other).change(handle, 60),
         "for another group": consumer.with_group(t.group()).change(handle, 60),
         "for an unknown group": consumer.with_group(t.new("group")).change(handle, 60),
         "unknown broker": consumer.change(forged(handle, broker="nobody"), 60),
@@ -135,7 +135,7 @@ def a_change_after_the_ack_redelivers_the_message(t: GrpcContext) -> None:
 
 @grpc_case("ConsumerProcessor.changeInvisibleTime")
 def a_change_with_an_expired_handle_is_rejected(t: GrpcContext) -> None:
-    """A change with an expired handle is INVALID_RECEIPT_HANDLE and returns no handle."""
+    """A change with an expired handle returns INVALID_RECEIPT_HANDLE and no handle."""
     consumer = consuming(t, 1)
     handle = forged(consumer.handle(), popped=t.now_ms() - 100_000)
     t.note("response", consumer.change(handle, 10), pb.INVALID_RECEIPT_HANDLE)
@@ -143,7 +143,7 @@ def a_change_with_an_expired_handle_is_rejected(t: GrpcContext) -> None:
 
 @grpc_case("ReceiptHandle.decode")
 def a_change_with_a_malformed_handle_is_an_internal_error(t: GrpcContext) -> None:
-    """A change with a malformed handle is INTERNAL_SERVER_ERROR."""
+    """A change with a malformed handle returns INTERNAL_SERVER_ERROR."""
     consumer = consuming(t)
     for text in ("", "garbage", "1 2 3 4 5 6 7", "x 2 3 4 5 6 7 8 9"):
         t.note(repr(text), consumer.change(text, 10), pb.INTERNAL_SERVER_ERROR)
@@ -161,8 +161,8 @@ def a_change_for_a_missing_queue_offset_or_topic_is_rejected(t: GrpcContext) -> 
         ("digit of a retry topic", forged(handle, digit=1)),
     ):
         t.note(what, consumer.change(wrong, 10), pb.INTERNAL_SERVER_ERROR)
-    t.note("another topic", consumer.at(t.topic(kind="NORMAL")).change(handle, 10), pb.INTERNAL_SERVER_ERROR)
-    t.note("unknown topic", consumer.at(t.new()).change(handle, 10), pb.INTERNAL_SERVER_ERROR)
+    t.note("another topic", consumer.with_topic(t.topic(kind="NORMAL")).change(handle, 10), pb.INTERNAL_SERVER_ERROR)
+    t.note("unknown topic", consumer.with_topic(t.new()).change(handle, 10), pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("ReceiptHandleGroupKey.getChannelId")
@@ -170,7 +170,7 @@ def a_change_without_a_telemetry_stream_fails(t: GrpcContext) -> None:
     """A change by a client without a telemetry stream fails inside upstream's proxy."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
-    t.note("response", consumer.by(t.new("client")).change(handle, 10).status)
+    t.note("response", consumer.with_client(t.new("client")).change(handle, 10).status)
 
 
 @grpc_case("GrpcValidator.validateTopicAndConsumerGroup")
@@ -179,7 +179,7 @@ def a_change_with_an_illegal_topic_or_group_is_rejected(t: GrpcContext) -> None:
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for what, name in BAD_TOPICS.items():
-        t.note(f"topic {what}", consumer.at(name).change(handle, 10), pb.ILLEGAL_TOPIC)
+        t.note(f"topic {what}", consumer.with_topic(name).change(handle, 10), pb.ILLEGAL_TOPIC)
     for what, name in BAD_GROUPS.items():
         t.note(f"group {what}", consumer.with_group(name).change(handle, 10), pb.ILLEGAL_CONSUMER_GROUP)
     t.note("names before times", consumer.with_group("a b").change(handle, -1), pb.ILLEGAL_CONSUMER_GROUP)

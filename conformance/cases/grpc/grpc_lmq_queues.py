@@ -32,4 +32,4 @@ def an_lmq_has_no_route(t: GrpcContext) -> None:
     t.until(lambda: t.max_offset(name) == 1)
     t.note("route", t.route(name))
     t.note("sent", t.send(t.message(name)))
-    t.note("received", consumer.at(name).receive())
+    t.note("received", consumer.with_topic(name).receive())

@@ -103,7 +103,7 @@ def an_ack_with_a_foreign_handle_does_not_stop_redelivery(t: GrpcContext) -> Non
     foreign = consuming(t, 1)
     for what, whose, text in (
         ("another topic's", consumer, foreign.handle()),
-        ("at another topic", consumer.at(foreign.topic), handle),
+        ("at another topic", consumer.with_topic(foreign.topic), handle),
         ("another group", consumer.with_group(foreign.group), handle),
         ("another queue", consumer, forged(handle, queue=1)),
         ("another pop time", consumer, forged(handle, popped=t.now_ms() + 60_000)),

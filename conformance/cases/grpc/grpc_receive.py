@@ -73,7 +73,7 @@ def a_longer_request_timeout_in_the_settings_shortens_a_held_receive(t: GrpcCont
     pending = consumer.start_receive(await_s=None, deadline=10)
     t.note(
         "a time-out of 8 s",
-        consumer.by(client).received_within(seconds=6.1, await_s=None, deadline=10),
+        consumer.with_client(client).received_within(seconds=6.1, await_s=None, deadline=10),
         pb.MESSAGE_NOT_FOUND,
     )
     t.note("after", watch.between(5.9, 7.3))
@@ -110,7 +110,7 @@ def an_arriving_message_wakes_up_a_held_receive(t: GrpcContext) -> None:
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_receive_with_a_deadline_below_5_seconds_is_rejected(t: GrpcContext) -> None:
-    """A receive with a deadline below 5 s is ILLEGAL_POLLING_TIME at once and takes no message.
+    """A receive with a deadline below 5 s returns ILLEGAL_POLLING_TIME at once and takes no message.
 
     Clients without a version, or with one below 5.0.3, do not know that code and get BAD_REQUEST. Upstream compares
     versions as text.
@@ -130,7 +130,7 @@ def a_receive_with_a_deadline_below_5_seconds_is_rejected(t: GrpcContext) -> Non
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_receive_needs_a_deadline(t: GrpcContext) -> None:
-    """A receive without a deadline is INTERNAL_SERVER_ERROR."""
+    """A receive without a deadline returns INTERNAL_SERVER_ERROR."""
     consumer = consuming(t, queues=4)
     t.note("with a wish", consumer.receive(deadline=None), pb.INTERNAL_SERVER_ERROR)
     t.note("without", consumer.receive(await_s=None, deadline=None), pb.INTERNAL_SERVER_ERROR)
@@ -149,7 +149,7 @@ def a_receive_returns_at_most_32_messages(t: GrpcContext) -> None:
 
 @grpc_case("GrpcValidator.validateInvisibleTime")
 def receives_accept_invisible_durations_from_10_s_to_12_h(t: GrpcContext) -> None:
-    """An invisible duration from 10 s to 12 h is accepted; any other is ILLEGAL_INVISIBLE_TIME."""
+    """An invisible duration from 10 s to 12 h is accepted; any other is rejected with ILLEGAL_INVISIBLE_TIME."""
     consumer = consuming(t, 2)
     for wish in (None, 0, -1, 9.999, 43200.001):
         t.note(f"{wish} s", consumer.receive(invisible_s=wish), pb.ILLEGAL_INVISIBLE_TIME)
@@ -176,7 +176,7 @@ def auto_renewed_messages_are_redelivered_after_client_termination(t: GrpcContex
     t.note("taken", consumer.receive(auto_renew=True).bodies)
     t.note("left", t.leave(consumer.client, consumer.group), pb.OK)
     t.wait(5)
-    again = consumer.by(other).receive(auto_renew=True)
+    again = consumer.with_client(other).receive(auto_renew=True)
     t.note("again", attempts(again))
 
 
@@ -185,17 +185,17 @@ def a_receive_with_an_illegal_topic_or_group_is_rejected(t: GrpcContext) -> None
     """A receive with an illegal topic or group name is rejected. The topic is checked first."""
     consumer = consuming(t, queues=4)
     for what, name in BAD_TOPICS.items():
-        t.note(f"topic {what}", consumer.at(name).receive(), pb.ILLEGAL_TOPIC)
+        t.note(f"topic {what}", consumer.with_topic(name).receive(), pb.ILLEGAL_TOPIC)
     for what, name in BAD_GROUPS.items():
         t.note(f"group {what}", consumer.with_group(name).receive(), pb.ILLEGAL_CONSUMER_GROUP)
-    t.note("both", consumer.at("a b").with_group("a b").receive(), pb.ILLEGAL_TOPIC)
+    t.note("both", consumer.with_topic("a b").with_group("a b").receive(), pb.ILLEGAL_TOPIC)
 
 
 @grpc_case("LocalTopicRouteService.toTopicRouteData")
 def a_receive_from_an_unknown_topic_is_an_internal_error(t: GrpcContext) -> None:
     """A receive from an unknown topic fails inside the proxy."""
     consumer = consuming(t, queues=4)
-    t.note("unknown", consumer.at(t.new()).receive(), pb.INTERNAL_SERVER_ERROR)
+    t.note("unknown", consumer.with_topic(t.new()).receive(), pb.INTERNAL_SERVER_ERROR)
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
@@ -203,8 +203,12 @@ def a_receive_checks_deadline_topic_group_duration_then_filter(t: GrpcContext) -
     """The proxy checks deadline, topic, group, invisible duration and filter in this order."""
     consumer = consuming(t, queues=4)
     stranger = consumer.with_group("a b")
-    t.note("deadline", stranger.at("a b").receive(invisible_s=1, expression="||", deadline=4), pb.ILLEGAL_POLLING_TIME)
-    t.note("topic", stranger.at("a b").receive(invisible_s=1, expression="||"), pb.ILLEGAL_TOPIC)
+    t.note(
+        "deadline",
+        stranger.with_topic("a b").receive(invisible_s=1, expression="||", deadline=4),
+        pb.ILLEGAL_POLLING_TIME,
+    )
+    t.note("topic", stranger.with_topic("a b").receive(invisible_s=1, expression="||"), pb.ILLEGAL_TOPIC)
     t.note("group", stranger.receive(invisible_s=1, expression="||"), pb.ILLEGAL_CONSUMER_GROUP)
     t.note("invisible time", consumer.receive(invisible_s=1, expression="||"), pb.ILLEGAL_INVISIBLE_TIME)
     t.note("filter", consumer.receive(expression="||"), pb.ILLEGAL_FILTER_EXPRESSION)
@@ -248,7 +252,7 @@ def a_receive_for_an_unknown_group_is_rejected_without_auto_creation(t: GrpcCont
 
 @grpc_case("PopLongPollingService.polling", settings=NO_AUTO_CREATE)
 def more_held_receives_than_allowed_are_too_many_requests(t: GrpcContext) -> None:
-    """If a group has more waiting receives than the broker allows, further ones are TOO_MANY_REQUESTS at once."""
+    """A receive beyond the number of waiting ones that the broker allows returns TOO_MANY_REQUESTS at once."""
     consumer = consuming(t)
     pending = []
     for _ in range(5):
@@ -267,12 +271,12 @@ def a_receive_without_settings_fails(t: GrpcContext) -> None:
     t.sent(topic)
     unknown = GrpcConsumer(t, topic, group, t.new("client"))
     t.note("response", unknown.receive())
-    t.note("bad names", unknown.at("a b").with_group("a b").receive(expression="||").status)
+    t.note("bad names", unknown.with_topic("a b").with_group("a b").receive(expression="||").status)
 
 
 @grpc_case("GrpcMessagingApplication.validateContext")
 def a_receive_requires_a_client_id(t: GrpcContext) -> None:
-    """A receive without a client id is CLIENT_ID_REQUIRED, before any other check."""
+    """A receive without a client id returns CLIENT_ID_REQUIRED, before any other check."""
     for what, client in (("none", None), ("empty", ""), ("blank", " ")):
         t.note(what, t.receive("a b", "a b", client=client, deadline=4), pb.CLIENT_ID_REQUIRED)
 

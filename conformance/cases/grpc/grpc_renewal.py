@@ -98,7 +98,7 @@ def messages_stay_invisible_when_the_telemetry_stream_is_cancelled(t: GrpcContex
     """When a client's telemetry stream is cancelled, its messages stay invisible for the next seconds."""
     other = consuming(t, client_type=pb.PUSH_CONSUMER)
     store(other, body="m0")
-    one = other.by(t.new("client"))
+    one = other.with_client(t.new("client"))
     session = t.open(one.client, t.subscription(one.group, {one.topic: "*"}, kind=pb.PUSH_CONSUMER))
     session.next()
     t.heartbeat(one.client, one.group, pb.PUSH_CONSUMER)

@@ -55,7 +55,7 @@ def a_topic_deleted_at_its_broker_keeps_its_route(t: GrpcContext) -> None:
 
 @grpc_case("GrpcValidator.validateTopic")
 def a_route_for_an_illegal_topic_name_is_rejected(t: GrpcContext) -> None:
-    """A route for an illegal topic name is ILLEGAL_TOPIC with a reason for each name."""
+    """A route for an illegal topic name returns ILLEGAL_TOPIC with a reason for each name."""
     for what, name in BAD_TOPICS.items():
         t.note(what, t.route(name), pb.ILLEGAL_TOPIC)
     t.note("no topic at all", t.call("QueryRoute", sv.QueryRouteRequest()), pb.ILLEGAL_TOPIC)
@@ -64,7 +64,7 @@ def a_route_for_an_illegal_topic_name_is_rejected(t: GrpcContext) -> None:
 
 @grpc_case("GrpcValidator.validateTopic")
 def a_route_for_a_system_topic_is_rejected(t: GrpcContext) -> None:
-    """A route for a system topic is ILLEGAL_TOPIC, including the names of the broker and its cluster."""
+    """A route for a system topic returns ILLEGAL_TOPIC, including the names of the broker and its cluster."""
     for name in (
         names.HALF_TOPIC,
         names.SCHEDULE_TOPIC,
@@ -82,7 +82,7 @@ def a_route_for_a_system_topic_is_rejected(t: GrpcContext) -> None:
 
 @grpc_case("RouteActivity.queryRoute")
 def an_unknown_topic_has_no_route(t: GrpcContext) -> None:
-    """A route for an unknown topic is TOPIC_NOT_FOUND, and the topic is not created."""
+    """A route for an unknown topic returns TOPIC_NOT_FOUND, and the topic is not created."""
     topic = t.new()
     t.note("first", t.route(topic), pb.TOPIC_NOT_FOUND)
     t.note("again", t.route(topic), pb.TOPIC_NOT_FOUND)

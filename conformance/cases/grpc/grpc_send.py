@@ -34,7 +34,7 @@ def a_send_requires_a_client_id_but_no_settings(t: GrpcContext) -> None:
 
 @grpc_case("SendMessageActivity.sendMessage")
 def a_send_needs_a_message(t: GrpcContext) -> None:
-    """A send without messages is MESSAGE_CORRUPTED. An empty message lacks its topic, one without properties its id."""
+    """A send returns MESSAGE_CORRUPTED without messages, ILLEGAL_TOPIC without topic, ILLEGAL_MESSAGE_ID without id."""
     t.note("nothing", t.send(), pb.MESSAGE_CORRUPTED)
     t.note("empty message", t.send(pb.Message()), pb.ILLEGAL_TOPIC)
     t.note("only topic and body", t.send(pb.Message(topic=pb.Resource(name=t.new()), body=b"x")), pb.ILLEGAL_MESSAGE_ID)
@@ -42,7 +42,7 @@ def a_send_needs_a_message(t: GrpcContext) -> None:
 
 @grpc_case("GrpcValidator.validateTopic")
 def a_send_to_an_illegal_topic_is_rejected(t: GrpcContext) -> None:
-    """A send to an illegal topic name is ILLEGAL_TOPIC."""
+    """A send to an illegal topic name returns ILLEGAL_TOPIC."""
     for what, name in BAD_TOPICS.items():
         t.note(what, t.send(t.message(name)), pb.ILLEGAL_TOPIC)
     for name in ("rmq_sys_x", t.cluster, t.broker_name, SCHEDULE_TOPIC):
@@ -93,7 +93,7 @@ def user_properties_are_limited_in_number_and_total_size(t: GrpcContext) -> None
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
 def reserved_names_are_rejected_as_user_properties(t: GrpcContext) -> None:
-    """A user property with a reserved name is ILLEGAL_MESSAGE_PROPERTY_KEY."""
+    """A user property with a reserved name is rejected with ILLEGAL_MESSAGE_PROPERTY_KEY."""
     topic = t.topic(kind="NORMAL")
     for name in (
         "TAGS",
@@ -158,7 +158,7 @@ def some_names_used_by_the_broker_are_accepted_as_user_properties(t: GrpcContext
 
 @grpc_case("SendMessageActivity.buildMessageProperty")
 def user_properties_with_control_characters_are_rejected(t: GrpcContext) -> None:
-    """A control character in the name or value of a user property is ILLEGAL_MESSAGE_PROPERTY_KEY."""
+    """A control character in the name or value of a user property is rejected with ILLEGAL_MESSAGE_PROPERTY_KEY."""
     topic = t.topic(kind="NORMAL")
     for what, character in (("0x01", "\x01"), ("tab", "\t"), ("new line", "\n"), ("U+0085", "\x85")):
         t.note(
@@ -184,7 +184,7 @@ def empty_user_properties_are_accepted_but_not_received(t: GrpcContext) -> None:
 
 @grpc_case("GrpcValidator.validateTag")
 def tags_that_are_blank_or_have_a_bar_are_rejected(t: GrpcContext) -> None:
-    """A tag that is blank or has a bar or a control character is ILLEGAL_MESSAGE_TAG; others are accepted."""
+    """A tag that is blank, or has a bar or a control character, returns ILLEGAL_MESSAGE_TAG; others are accepted."""
     topic = t.topic(kind="NORMAL")
     for what, tag in (("blanks", "  "), ("a bar", "a|b"), ("control", "a\x01"), ("a new line", "a\n")):
         t.note(what, t.send(t.message(topic, tag=tag)), pb.ILLEGAL_MESSAGE_TAG)
@@ -200,7 +200,7 @@ def tags_that_are_blank_or_have_a_bar_are_rejected(t: GrpcContext) -> None:
 
 @grpc_case("SendMessageActivity.validateMessageKey")
 def blank_keys_and_keys_with_control_characters_are_rejected(t: GrpcContext) -> None:
-    """A key that is blank or has a control character is ILLEGAL_MESSAGE_KEY."""
+    """A key that is blank or has a control character is rejected with ILLEGAL_MESSAGE_KEY."""
     topic = t.topic(kind="NORMAL")
     t.note("blanks", t.send(t.message(topic, keys=["  "])), pb.ILLEGAL_MESSAGE_KEY)
     t.note("control", t.send(t.message(topic, keys=["a\x01"])), pb.ILLEGAL_MESSAGE_KEY)

@@ -60,7 +60,7 @@ def a_transaction_cannot_be_ended_twice(t: GrpcContext) -> None:
 
 @grpc_case("TransactionService.genEndTransactionRequestHeader")
 def ending_an_unknown_transaction_is_an_internal_error(t: GrpcContext) -> None:
-    """EndTransaction with an unknown id, or a known one with another topic, is INTERNAL_SERVER_ERROR."""
+    """EndTransaction with an unknown id, or a known one with another topic, returns INTERNAL_SERVER_ERROR."""
     topic = t.topic(kind="TRANSACTION")
     entry = t.send(_half(t, topic)).entries[0]
     t.note("unknown id", t.end_transaction(topic, "unknown"), pb.INTERNAL_SERVER_ERROR)
@@ -91,7 +91,7 @@ def end_transaction_ignores_message_id_source_and_client(t: GrpcContext) -> None
 
 @grpc_case("EndTransactionActivity.endTransaction")
 def a_blank_transaction_id_is_rejected(t: GrpcContext) -> None:
-    """EndTransaction with a blank transaction id is INVALID_TRANSACTION_ID. The topic is checked first."""
+    """EndTransaction with a blank transaction id returns INVALID_TRANSACTION_ID. The topic is checked first."""
     topic = t.topic(kind="TRANSACTION")
     t.note("empty", t.end_transaction(topic, "", message_id="x"), pb.INVALID_TRANSACTION_ID)
     t.note("blanks", t.end_transaction(topic, "  "), pb.INVALID_TRANSACTION_ID)

@@ -94,7 +94,7 @@ def a_receive_is_held_until_its_long_polling_time_or_deadline(t: GrpcContext) ->
         response = pending()
         # A busy client may miss a response just before the deadline.
         missed = response.failure is not None and response.failure.grpc == "DEADLINE_EXCEEDED"
-        end = watch.at(round(began + deadline * 1000) if missed else response.delivered_ms)
+        end = watch.stopped_at(round(began + deadline * 1000) if missed else response.delivered_ms)
         t.note(f"wish {wish}, deadline {deadline} s", end.between(about, about + 0.9))
 
 

@@ -60,7 +60,7 @@ def a_queue_outside_the_topic_is_refused(t: RemotingContext) -> None:
 def an_unknown_topic_is_refused(t: RemotingContext) -> None:
     """An acknowledgement for an unknown topic is rejected; one for an unknown or illegal group succeeds."""
     group, handle = one_popped(t)
-    t.note("unknown topic", group.at(t.new()).ack(handle, 0), 17)
+    t.note("unknown topic", group.with_topic(t.new()).ack(handle, 0), 17)
     t.note("unknown group", group.with_group(t.new("group")).ack(handle, 0), 0)
     t.note("illegal group", group.with_group("bad!").ack(handle, 0), 0)
 
@@ -101,7 +101,7 @@ def a_forged_handle_has_no_effect(t: RemotingContext) -> None:
     ):
         t.note(f"another {name}", group.ack(forged(handle, **{field: text}), 0), 0)
     t.note("another group", group.with_group(t.group()).ack(handle, 0), 0)
-    t.note("another topic", group.at(t.topic(queues=1)).ack(handle, 0), 0)
+    t.note("another topic", group.with_topic(t.topic(queues=1)).ack(handle, 0), 0)
     t.note("copy", group.wait_for_copies())
 
 

@@ -156,7 +156,7 @@ def an_offset_outside_the_queue_is_refused(t: RemotingContext) -> None:
 def an_unknown_topic_or_queue_is_refused(t: RemotingContext) -> None:
     """A change for an unknown topic or queue is rejected; one for an unknown group succeeds."""
     group, handle = one_popped(t, invisible_ms=60_000)
-    t.note("unknown topic", group.at(t.new()).change(handle, 0, 1000), 17)
+    t.note("unknown topic", group.with_topic(t.new()).change(handle, 0, 1000), 17)
     t.note("queue 9", group.change(handle, 0, 1000, queue=9), 13)
     t.note("queue -1", group.change(handle, 0, 1000, queue=-1), 13)
     t.note("unknown group", group.with_group(t.new("group")).change(handle, 0, 1000), 0)

@@ -266,7 +266,7 @@ def pop_limits_are_the_same_as_with_check_points(t: RemotingContext) -> None:
     t.note("no message", group.pop(max_messages=0))
     t.note("-1 messages", group.pop(max_messages=-1))
     t.note("queue 1", group.pop(queue=1), 29)
-    t.note("unknown topic", group.at(t.new()).pop(), 17)
+    t.note("unknown topic", group.with_topic(t.new()).pop(), 17)
     t.note("no invisible time", group.pop(max_messages=1, invisible_ms=0).bodies)
     t.note("came back", bodies(group.wait_for_copies()))
 

@@ -134,7 +134,7 @@ def a_broker_without_read_permission_refuses_pops(t: RemotingContext) -> None:
     t.note("polling info", polling_info(group), 16)
     t.note("asked too late", group.pop(bornTime=1))
     t.note("33 messages", group.pop(max_messages=33))
-    t.note("unknown topic", group.at(t.new()).pop())
+    t.note("unknown topic", group.with_topic(t.new()).pop())
 
 
 @remoting_case("PopMessageProcessor.processRequest", settings={"timerWheelEnable": "false"})
@@ -148,7 +148,7 @@ def a_broker_without_timer_wheel_refuses_pops(t: RemotingContext) -> None:
     t.note("polling info", polling_info(group), 0)
     t.note("asked too late", group.pop(bornTime=1))
     t.note("33 messages", group.pop(max_messages=33))
-    t.note("unknown topic", group.at(t.new()).pop())
+    t.note("unknown topic", group.with_topic(t.new()).pop())
 
 
 @remoting_case("PopLongPollingService.polling, PopRequest.isTimeout")

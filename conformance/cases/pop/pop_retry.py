@@ -135,7 +135,7 @@ def the_v2_retry_topic_joins_group_and_topic_by_a_plus(t: RemotingContext) -> No
     response = t.note("popped", group.pop(), 0)
     [handle] = group.handles_of(response)
     second_form = pop_retry_topic(group.topic, group.name, v2=True)
-    t.note("acknowledged", group.at(second_form).ack(handle, 0), 0)
+    t.note("acknowledged", group.with_topic(second_form).ack(handle, 0), 0)
 
 
 @remoting_case("PopReviveService.reviveRetry", settings=ONLY_V2)
