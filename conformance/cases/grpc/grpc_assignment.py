@@ -29,7 +29,7 @@ def an_ordered_group_is_assigned_every_readable_queue(t: GrpcContext) -> None:
 
 @grpc_case("RouteActivity.queryAssignment")
 def an_assignment_of_an_unreadable_topic_is_forbidden(t: GrpcContext) -> None:
-    """A read-only topic is assigned with READ permission; a topic without read permission is FORBIDDEN."""
+    """A read-only topic is assigned with READ permission; one without read permission returns FORBIDDEN."""
     group = t.group()
     t.note("read only", _queues(t.assignment(t.topic(kind="NORMAL", perm=4), group)))
     t.note("write only", t.assignment(t.topic(kind="NORMAL", perm=2), group), pb.FORBIDDEN)

@@ -55,7 +55,7 @@ def code_and_message(response: Any) -> list[Any]:
 
 @grpc_case("AckMessageActivity.ackMessage")
 def the_status_of_an_ack_with_a_forged_handle_depends_on_the_field(t: GrpcContext) -> None:
-    """An ack with a forged handle is OK, INVALID_RECEIPT_HANDLE or INTERNAL_SERVER_ERROR, depending on the field."""
+    """The forged field of a handle decides if an ack returns OK, INVALID_RECEIPT_HANDLE or INTERNAL_SERVER_ERROR."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for what, text in forged_handles(t, handle).items():
@@ -86,7 +86,7 @@ def an_ack_with_a_forged_pop_or_offset_does_not_stop_redelivery(t: GrpcContext) 
 
 @grpc_case("ChangeInvisibleDurationActivity.changeInvisibleDuration")
 def the_status_of_a_change_with_a_forged_handle_depends_on_the_field(t: GrpcContext) -> None:
-    """A change with a forged handle is OK, INVALID_RECEIPT_HANDLE or INTERNAL_SERVER_ERROR, depending on the field."""
+    """The forged field of a handle decides if a change returns OK, INVALID_RECEIPT_HANDLE or INTERNAL_SERVER_ERROR."""
     consumer = consuming(t, 1)
     handle = consumer.handle()
     for what, text in forged_handles(t, handle).items():

@@ -232,7 +232,7 @@ def a_receive_ignores_the_queue_and_broker_of_its_request(t: GrpcContext) -> Non
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
 def a_receive_from_an_unreadable_topic_is_forbidden(t: GrpcContext) -> None:
-    """A receive from a topic without readable queues is FORBIDDEN."""
+    """A receive from a topic without readable queues returns FORBIDDEN."""
     group = t.group()
     for perm in (2, 0):
         t.note(f"perm {perm}", consumer_of(t, t.topic(kind="NORMAL", perm=perm), group).receive(), pb.FORBIDDEN)

@@ -326,7 +326,7 @@ def a_send_checks_the_fields_of_a_message_in_a_fixed_order(t: GrpcContext) -> No
 
 @grpc_case("SendMessageQueueSelector.select")
 def a_send_to_an_unwritable_topic_is_forbidden(t: GrpcContext) -> None:
-    """A send to a topic without writable queues is FORBIDDEN; read permission is not required."""
+    """A send to a topic without writable queues returns FORBIDDEN; read permission is not required."""
     for perm in (4, 1, 0):
         t.note(f"perm {perm}", t.send(t.message(t.topic(kind="NORMAL", perm=perm))), pb.FORBIDDEN)
     t.note("perm 2", t.send(t.message(t.topic(kind="NORMAL", perm=2))).status, pb.OK)

@@ -14,7 +14,7 @@ _SERVICE = "/apache.rocketmq.v2.MessagingService/"
 
 @grpc_case("ServerImpl.ServerTransportListenerImpl.streamCreated")
 def an_unknown_method_or_service_is_unimplemented(t: GrpcContext) -> None:
-    """A call of an unknown method or service is UNIMPLEMENTED with its name."""
+    """A call of an unknown method or service returns UNIMPLEMENTED with its name."""
     for path in (
         f"{_SERVICE}Nothing",
         f"{_SERVICE}SyncLiteSubscription",
