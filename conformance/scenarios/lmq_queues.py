@@ -24,10 +24,10 @@ def _made(s: ScenarioContext) -> str:
     modes={"concurrent"},
     protocol="remoting",
     settings=LIGHT,
-    without={"go-remoting": "its listener receives no messages of a light queue, with 5.3.3 as well"},
+    without={"go-remoting": "its listener receives no messages of an LMQ, with 5.3.3 as well"},
 )
 def an_lmq_consumer_receives_the_messages_dispatched_to_the_lmq(s: ScenarioContext) -> None:
-    """A push consumer of a light queue receives the messages that name it, with their original topic and offset."""
+    """A push consumer of an LMQ receives the messages that name it, with their original topic and offset."""
     topic, name, group = s.topic(queues=1), _made(s), s.group()
     producer = s.producer(topic)
     props = {"INNER_MULTI_DISPATCH": name}

@@ -115,10 +115,10 @@ class GetAllConsumerOffset(Operation):
 
 @value
 class AllOffsetsResult(Result):
-    """Offsets by (group, topic) and queue id. `light`: those of groups with LMQ names, None if there are none."""
+    """Offsets by (group, topic) and queue id. `lmq_offsets`: those of groups with LMQ names, None if there are none."""
 
     offsets: dict[tuple[str, str], dict[int, int]]
-    light: dict[tuple[str, str], int] | None = None
+    lmq_offsets: dict[tuple[str, str], int] | None = None
 
 
 @value

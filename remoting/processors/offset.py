@@ -294,8 +294,10 @@ def clone_group_offset(call: RemotingCall, header: CloneGroupOffsetRequestHeader
 def _all_offsets(call: RemotingCall, result: AllOffsetsResult) -> bytes:
     table = {f"{topic}@{group}": number_map(found) for (group, topic), found in result.offsets.items()}
     members: dict[str, object] = {"offsetTable": table}
-    if result.light is not None:  # the offsets of groups with LMQ names, one for all queues
-        members["lmqOffsetTable"] = {f"{topic}@{group}": offset for (group, topic), offset in result.light.items()}
+    if result.lmq_offsets is not None:  # the offsets of groups with LMQ names, one for all queues
+        members["lmqOffsetTable"] = {
+            f"{topic}@{group}": offset for (group, topic), offset in result.lmq_offsets.items()
+        }
     return call.response(None, None, dumps(members))
 
 

@@ -73,7 +73,7 @@ def test_an_lmq_group_has_one_offset_for_all_queue_ids(harness: EngineHarness) -
     for queue in (0, 7):
         assert harness.ask(OffsetResult, QueryConsumerOffset(group, A, queue)).offset == 1
     table = harness.ask(AllOffsetsResult, GetAllConsumerOffset())
-    assert (table.offsets, table.light) == ({}, {(group, A): 1})
+    assert (table.offsets, table.lmq_offsets) == ({}, {(group, A): 1})
     harness.engine.execute(harness.broker, ResetOffset(group, A, timestamp=0, queue_id=0, offset=0))
     assert harness.ask(OffsetResult, QueryConsumerOffset(group, A, 0)).offset == 1
     outcome = harness.pull(A, 1, group=group).outcome

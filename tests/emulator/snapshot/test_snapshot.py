@@ -279,7 +279,7 @@ def test_a_restored_log_rejects_messages_too_large_for_its_files() -> None:
         other.send("A", b"x" * 70_000)
 
 
-def test_restored_light_and_batch_queues_keep_their_types() -> None:
+def test_restored_lmqs_and_batch_queues_keep_their_types() -> None:
     """LMQs and BatchCQ queues keep their types, which count offsets differently."""
     harness = make_harness(enable_lmq=True, enable_multi_dispatch=True)
     harness.engine.execute(harness.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
