@@ -17,7 +17,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from stored import stored_bodies
 
 LATE_FLUSH = ("disk_flush", "a_send_with_a_late_disk_flush_gets_flush_disk_timeout", "sent")
-LATE_SLAVE = ("replicas", "a_send_to_a_sync_master_without_a_slave_gets_flush_slave_timeout", "answer")
+LATE_SLAVE = ("replicas", "a_send_to_a_sync_master_without_a_slave_gets_flush_slave_timeout", "response")
 """File, case and label of a recorded response of a real broker."""
 
 
@@ -80,7 +80,7 @@ def test_a_busy_page_cache_rejects_a_send_as_recorded() -> None:
     harness, peer = make()
     harness.add(faults.refuse_append("page_cache_busy"), operation="SendMessage", nth=1)
     refused = send(peer, "A", b"lost")
-    real = recorded("request_pools", "sends_are_refused_while_the_log_is_written_to", "answers")
+    real = recorded("request_pools", "sends_are_refused_while_the_log_is_written_to", "responses")
     assert [refused.code, refused.remark] == real[1]
     assert send(peer, "A").code == 0
     assert stored_bodies(harness, "A") == [b"m"]
