@@ -60,11 +60,13 @@ MATRIX = REPORTS / "matrix.json"
 BUGS = REPORTS / "bugs.txt"
 """Bugs of its own that the emulator reported outside of tests, as in conformance runs; there should be none."""
 WORKERS = os.environ.get("TEST_WORKERS", "2")
+MORE = str(3 * int(WORKERS) // 2)
+"""Number of workers for tests some of which wait for other processes."""
 WAITING = str(5 * int(WORKERS) // 2)
 """Number of workers for tests that wait for other processes half of their time."""
 OF_CLIENTS = str(7 * int(WORKERS) // 2)
 """Number of workers for tests of SDKs, which wait most of their time: 497 of them used 518 s of processor time."""
-JOBS = str(6 * int(WORKERS))
+JOBS = str(8 * int(WORKERS))
 """Number of parallel scenarios with SDKs, which mostly wait."""
 REPEATED_MAX = "2"
 """Maximum number of repeated scenarios, of some 450 pairs of scenario and SDK."""
@@ -189,7 +191,7 @@ def run_fast() -> None:
 
 def run_tests() -> None:
     """Run all tests that can share the machine."""
-    pytest("tests", "-m", "not alone", *WITHOUT_OTHER_STAGES, "tests")
+    pytest("tests", "-m", "not alone", *WITHOUT_OTHER_STAGES, "tests", workers=MORE)
 
 
 def run_alone() -> None:
