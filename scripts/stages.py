@@ -412,7 +412,6 @@ STAGES: tuple[Stage, ...] = (
     Stage("drivers", "SDK drivers", run_drivers, 5, needed=True),
     Stage("tests", "all tests without outside clients", run_tests, 535),
     Stage("alone", "tests that need an idle machine", run_alone, 30),
-    Stage("exploration", "small applications with planted bugs", run_exploration, 112),
     Stage(
         "meanwhile",
         "the image's base, the executable and other environments, built during the next stages",
@@ -420,12 +419,13 @@ STAGES: tuple[Stage, ...] = (
         1,
     ),
     Stage("conformance", "the emulator against recorded brokers", run_conformance, 280),
+    Stage("exploration", "small applications with planted bugs", run_exploration, 112, beside="conformance"),
     Stage("clients", "real SDKs", run_clients, 435),
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 285),
+    Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 40, beside="spark"),
     Stage(
         "executable", "the executable, helpers that start it, containers, artifacts of a release", run_executable, 205
     ),
-    Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 40),
     Stage("console", "the web console in a browser", run_console, 130),
     Stage("sidecar", "the image", run_sidecar, 80, beside="console"),
     Stage("control-api", "generated requests to the control port", run_control_api, 35, beside="console"),
