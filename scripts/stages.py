@@ -429,7 +429,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("console", "the web console in a browser", run_console, 130),
     Stage("sidecar", "the image", run_sidecar, 80, beside="console"),
     Stage("control-api", "generated requests to the control port", run_control_api, 35, beside="console"),
-    Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20),
+    Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20, beside="console"),
     Stage("compiled", "engine, protocols and a sample of the host's tests, with compiled modules", run_compiled, 120),
 )
 """All stages in their order, with a budget of 39 minutes and 20 seconds.
