@@ -93,6 +93,7 @@ class Broker:
         self._on_configured = on_configured
         self._on_pools_changed = on_pools_changed
         self.store_host = ("127.0.0.1", 10911)
+        self._known_ports = set() if state is None else set(state.log.store_ports)
         self._emulation = emulation
         self._defects = defects
         self._random_streams = random_streams
@@ -292,9 +293,21 @@ class Broker:
         return {BROKER: found}
 
     def bind(self, host: tuple[str, int]) -> None:
-        """Set the address at which clients reach the broker; messages stored from now on contain it."""
+        """Set the address at which clients reach the broker; messages stored from now on contain it.
+
+        The first call must precede the first message.
+        """
         self.store_host = host
+        self._known_ports.add(host[1])
         self.store.bind(records.pack_host(host))
+
+    @property
+    def store_ports(self) -> set[int]:
+        """The ports that ids of its messages may contain, including messages that another engine stored.
+
+        The messages of a slave contain the ports of its master.
+        """
+        return self._known_ports | {self.store_host[1]}
 
     def state(self) -> BrokerState:
         """Return the state that a graceful shutdown now would leave; of a stopped broker, the state since its stop.
@@ -305,15 +318,18 @@ class Broker:
         self.pop_buffer.drain()
         topics, groups, log = self.topics, self.groups, self.store.log
         segments, full = log.files()
+        log_state = LogState(
+            segment_bytes=log.segment_bytes,
+            segments=segments,
+            full=full,
+            last_store_timestamp=self.store.last_store_timestamp,
+            shared=log.shared,
+        )
+        if not log_state.is_empty:
+            log_state.store_ports = self.store_ports
         return BrokerState(
             config=self.config,
-            log=LogState(
-                segment_bytes=log.segment_bytes,
-                segments=segments,
-                full=full,
-                last_store_timestamp=self.store.last_store_timestamp,
-                shared=log.shared,
-            ),
+            log=log_state,
             topics=topics.table,
             topics_version=(topics.version_counter, topics.version_timestamp),
             groups=groups.table,

@@ -235,14 +235,6 @@ def store_timestamp(record: bytes | bytearray | memoryview, at: int = 0) -> int:
     return found
 
 
-def store_port(record: bytes) -> int:
-    """Return the port of the broker that stored a record, without decoding the rest."""
-    sys_flag = _INT.unpack_from(record, _SYS_FLAG_OFFSET)[0]
-    host_at = _STORE_TIME_OFFSET + _LONG.size + (12 if sys_flag & SYS_BORN_HOST_V6 else 0)
-    found: int = _PORT.unpack_from(record, host_at + (16 if sys_flag & SYS_STORE_HOST_V6 else 4))[0]
-    return found
-
-
 @value
 class Record:
     """A decoded record. Hosts are packed; `properties` is decoded by `property_map`."""

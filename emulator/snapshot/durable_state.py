@@ -48,6 +48,8 @@ class LogState:
     full: dict[int, int] = field(default_factory=dict)
     last_store_timestamp: int = 0
     _: KW_ONLY
+    store_ports: set[int] = field(default_factory=set)
+    """The ports that ids of the messages may contain, see `Broker.store_ports`. Files of older versions have none."""
     shared: Mapping[int, SharedSegment] = field(default_factory=dict)
     """The first bytes of files, if other engines share them; `segments` has the bytes after them."""
 

@@ -15,6 +15,7 @@ LAST_MS = 253_402_300_799_999
 """The end of the year 9999, the last date that Python supports."""
 _FILE_BYTES_MAX = 0x7FFFFFFF
 _ID_MAX = 0x7FFFFFFF
+_PORT_MAX = 65_535
 _OFFSET_MAX = (1 << 62) - 1
 """Offsets below this leave room for further messages within the 64 bits of a Java long."""
 _HEAD = Struct(">iI")
@@ -60,6 +61,8 @@ def _check_log(log: LogState) -> None:
         log.full.keys() <= log.segments.keys(),
         f"the log lacks files that became full: {sorted(log.full.keys() - log.segments.keys())}",
     )
+    for port in log.store_ports:
+        _require(0 <= port <= _PORT_MAX, f"storePorts has {port}: expected ports from 0 to {_PORT_MAX}")
 
 
 def _check_queue(queue: ConsumeQueue, log: LogState) -> None:

@@ -118,6 +118,7 @@ def broker_to_json(state: BrokerState) -> Form:
             "fileBytes": log.segment_bytes,
             "files": [[number, log.full.get(number)] for number in log.segments],
             "lastStoreTimestamp": log.last_store_timestamp,
+            **({"storePorts": sorted(log.store_ports)} if log.store_ports else {}),
         },
         "queues": [
             [queue.topic, queue.queue_id, _KINDS[type(queue)], queue.first, len(queue.physical)]
@@ -171,6 +172,7 @@ def _log(form: Form) -> LogState:
         segments={number: bytearray() for number in numbers},
         full={number: full for number, full in files if full is not None},
         last_store_timestamp=form["lastStoreTimestamp"],
+        store_ports=set(form.get("storePorts", ())),
     )
 
 

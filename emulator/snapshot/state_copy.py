@@ -87,7 +87,14 @@ def _copied_config(config: Config) -> Config:
 
 def _copied_log(log: LogState) -> LogState:
     segments, shared = share_segments(log.segments, log.shared)
-    return LogState(log.segment_bytes, segments, dict(log.full), log.last_store_timestamp, shared=shared)
+    return LogState(
+        log.segment_bytes,
+        segments,
+        dict(log.full),
+        log.last_store_timestamp,
+        store_ports=set(log.store_ports),
+        shared=shared,
+    )
 
 
 def _tuple_copier(kind: type) -> Copier:

@@ -230,12 +230,9 @@ class CommitLog:
         return bytes(memoryview(segment)[at : at + size]) if at + size <= end else None
 
     def records_from(self, physical_offset: int) -> Iterator[tuple[int, bytes]]:
-        """Yield (offset, record) for all records from `physical_offset` on, the start of a record or of a segment.
-
-        Between two records the log may grow and drop segments. It must not be truncated.
-        """
-        position = physical_offset
-        while (position := max(position, self.min_offset)) < self.max_offset:
+        """Yield (offset, record) for all records from `physical_offset` on, the start of a record or of a segment."""
+        position = max(physical_offset, self.min_offset)
+        while position < self.max_offset:
             segment, at, end = self.part_of(position)
             if at >= end:
                 position = (position // self.segment_bytes + 1) * self.segment_bytes

@@ -200,7 +200,10 @@ WIRING = frozenset(
     }
 )
 SAVED = frozenset(  # see BrokerState
-    {"config", "topics", "groups", "offsets", "store", "pop_records", "_request_modes", "mappings", "user_table"}
+    {
+        *("config", "topics", "groups", "offsets", "store", "pop_records", "_request_modes", "mappings", "user_table"),
+        "_known_ports",  # in LogState
+    }
 )
 
 

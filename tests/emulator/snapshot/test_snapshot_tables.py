@@ -91,6 +91,15 @@ def queue_number(number: int) -> Change:
     return change
 
 
+def store_ports(*ports: object) -> Change:
+    """Return a change that sets the ports in ids of messages."""
+
+    def change(form: dict[str, Any]) -> None:
+        form["log"]["storePorts"] = ports
+
+    return change
+
+
 def test_a_queue_may_have_each_number_of_a_java_int_from_0() -> None:
     harness = begun(rewritten(queue_number((1 << 31) - 1)))
     assert (1 << 31) - 1 in {queue_id for _, queue_id in harness.brokers[0].store.queues}
@@ -106,6 +115,8 @@ def test_a_queue_may_have_each_number_of_a_java_int_from_0() -> None:
         (files(0, 3), "the log has the files [0, 3]"),
         (files(1, 0), "the log has the files [1, 0]"),
         (files(0, 0, 1), "the log has the files [0, 0, 1]"),
+        (store_ports(1, -1), "storePorts has -1: expected ports from 0 to 65535"),
+        (store_ports(65_536, 1), "storePorts has 65536: expected ports from 0 to 65535"),
         (resource("nothing"), "nothing is no resource"),
         (resource("Thing:orders"), "Thing:orders is no resource"),
         (resource(""), " is no resource"),

@@ -14,6 +14,7 @@ from rocketmq_testkit.emulator.engine import DirectChannel, Engine
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.history.history_state import HistoryState
 from rocketmq_testkit.emulator.kernel.value_class import value
+from rocketmq_testkit.emulator.message.stored_record import decode, unpack_host
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed, Heartbeat, MessageQueue
 from rocketmq_testkit.emulator.operations.send import EndTransaction
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
@@ -100,6 +101,34 @@ def test_no_field_of_the_state_of_a_fork_is_empty() -> None:
     }
     assert filled(lambda state: state.brokers[0].services, ServiceState) == {each.name for each in fields(ServiceState)}
     assert all(state.brokers[1].common_end for state in states)
+
+
+def test_a_fork_and_a_snapshot_know_the_ports_in_their_messages() -> None:
+    """The ports are those at which the parents stored the messages, also if a parent has another one since."""
+    harness = make_harness()
+    for port in (30_001, 30_002):
+        harness.broker.bind(("127.0.0.1", port))
+        harness.send("A", b"m")
+    child = fork(harness)
+    child.broker.bind(("127.0.0.1", 30_003))
+    child.send("A", b"of the child")
+    for engine in (fork(child).engine, begun(saved(child.engine))):
+        [broker] = engine.brokers
+        broker.bind(("127.0.0.1", 30_004))
+        stored = {unpack_host(decode(each).store_host)[1] for _, each in broker.store.log.records_from(0)}
+        assert stored == {30_001, 30_002, 30_003}
+        assert broker.store_ports == {*stored, 30_004}
+    assert harness.broker.store_ports == {30_001, 30_002}
+
+
+def test_a_broker_without_messages_leaves_no_port() -> None:
+    """Equal states of emulators with different ports have equal snapshots."""
+    snapshots = []
+    for port in (30_001, 30_002):
+        harness = make_harness(1)
+        harness.broker.bind(("127.0.0.1", port))
+        snapshots.append(saved(harness.engine))
+    assert snapshots[0] == snapshots[1]
 
 
 # nothing is shared
