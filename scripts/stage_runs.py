@@ -3,10 +3,10 @@
 import os
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import IO
@@ -65,29 +65,31 @@ class StageResult:
         return not self.sets_up and self.seconds > max(MARGIN * self.allowed, self.allowed + LEAST_MARGIN_SECONDS)
 
 
-@dataclass(slots=True)
-class StageProcesses:
-    """The processes of a running stage: the file of their output (None for that of this process), and their time."""
+class StageProcesses(threading.local):
+    """The processes of the stage that a thread runs: the file of their output, and their processor time.
+
+    Without a file they write to the output of this process.
+    """
 
     output: IO[str] | None = None
-    processor_seconds: float = 0.0
+    processor_seconds = 0.0
 
 
-RUNNING: ContextVar[StageProcesses] = ContextVar("RUNNING", default=StageProcesses())  # noqa: B039 - outside of stages
-"""The processes of the stage that this thread runs."""
+RUNNING = StageProcesses()
+"""Two stages run at the same time, each in its thread."""
 
 
 def execute(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
     """Run a command of the current stage to its end, with the output of the stage. Raises StageFailed."""
-    stage = RUNNING.get()
-    print("$", " ".join(command), file=stage.output, flush=True)
+    output = RUNNING.output
+    print("$", " ".join(command), file=output, flush=True)
     with subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.DEVNULL, env=environment, stdout=stage.output, stderr=stage.output
+        command, cwd=folder, stdin=subprocess.DEVNULL, env=environment, stdout=output, stderr=output
     ) as process:
         # Popen.wait would not return the processor time of the process and of its children.
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    stage.processor_seconds += used.ru_utime + used.ru_stime
+    RUNNING.processor_seconds += used.ru_utime + used.ru_stime
     if process.returncode != 0:
         raise StageFailed(f"{command[0]} ended with code {process.returncode}")
 
@@ -105,7 +107,7 @@ def run(stages: Iterable[Stage]) -> list[StageResult]:
         others = [each for each in chosen if each.beside == stage.name]
         with ThreadPoolExecutor(1) as second:
             beside = second.submit(_run_apart, others)
-            results += [_run_one(stage, StageProcesses()), *beside.result()]
+            results += [_run_one(stage), *beside.result()]
         if stage.needed and results[-1 - len(others)].problem:
             break
     return results
@@ -116,22 +118,22 @@ def _run_apart(stages: Sequence[Stage]) -> list[StageResult]:
     results = []
     for stage in stages:
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-            results.append(_run_one(stage, StageProcesses(output)))
+            results.append(_run_one(stage, output))
             output.seek(0)
             print(output.read(), end="", flush=True)
     return results
 
 
-def _run_one(stage: Stage, processes: StageProcesses) -> StageResult:
-    RUNNING.set(processes)
-    print(f"\n--- {stage.name}: {stage.what}", file=processes.output, flush=True)
+def _run_one(stage: Stage, output: IO[str] | None = None) -> StageResult:
+    RUNNING.output, RUNNING.processor_seconds = output, 0.0
+    print(f"\n--- {stage.name}: {stage.what}", file=output, flush=True)
     begin = time.monotonic()
     problem = ""
     try:
         stage.run()
     except (StageFailed, system.MissingProgram) as error:
         problem = str(error)
-        print(f"--- {stage.name} failed: {problem}", file=processes.output, flush=True)
-    used = processes.processor_seconds
+        print(f"--- {stage.name} failed: {problem}", file=output, flush=True)
     seconds = time.monotonic() - begin
+    used = RUNNING.processor_seconds
     return StageResult(stage.name, problem, seconds, stage.seconds, sets_up=stage.needed, processor_seconds=used)
