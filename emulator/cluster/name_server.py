@@ -417,6 +417,7 @@ class NameServer:
                 broker.topics.lmq_topics.pop(operation.topic, None)  # periodic registrations lack it
         for entry in gone:
             self._deleted.pop(entry, None)
+            self._perms.pop(entry, None)
         self._hidden |= gone
         elapsed = self._scheduler.now_ms - self._start_ms
         register_ms = self._start_ms + (elapsed // REGISTER_PERIOD_MS + 1) * REGISTER_PERIOD_MS

@@ -312,6 +312,19 @@ def test_a_topic_deleted_only_in_the_name_server_returns_after_30_s(harness: Eng
     assert isinstance(harness.engine.execute(ns, GetRouteInfo("A")), RouteResult)
 
 
+def test_a_topic_deleted_in_the_name_server_returns_with_its_own_permission(harness: EngineHarness) -> None:
+    """The registration after a deletion in the name server restores the write permission that an administrator removed.
+
+    Source: RouteInfoManager.deleteTopic, which drops the changed queue data (5.3.3).
+    """
+    ns = harness.engine.name_server
+    harness.topic("A")
+    harness.engine.execute(ns, SetPermOfBroker("broker-a", add=False))
+    harness.engine.execute(ns, DeleteTopicInNamesrv("A"))
+    harness.advance(30_000)
+    assert harness.ask(RouteResult, GetRouteInfo("A"), ns).queues[0].perm == 6
+
+
 def test_a_topic_deleted_at_its_broker_keeps_its_route(harness: EngineHarness) -> None:
     """A topic deleted at its broker keeps its route until the name server deletes it or the broker stops."""
     ns = harness.engine.name_server
