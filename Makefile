@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark test test-near test-fast test-oldest test-control-api test-spark-connect test-seldom test-recovery simulate simulate-short simulate-whole
+.PHONY: help demo demo-spark test test-near test-fast test-oldest test-control-api test-spark-connect test-seldom test-recovery simulate simulate-short simulate-whole simulate-operations
 .PHONY: compiled test-compiled dist executable executable-lock
 .PHONY: lint format types pages serve conformance conformance-real matrix fault-matrix docs docs-serve mutants bench bench-compiled bench-flames bench-growth bench-spark bench-testkit bench-go bench-helpers bench-first-test clean
 
@@ -62,6 +62,9 @@ simulate-short: $(VENV)/dev.stamp ## Check SCHEDULES=10000 new random programs o
 
 simulate-whole: $(VENV)/dev.stamp ## Check SCHEDULES=1000 new random programs of 60 to 150 operations and record them
 	nice $(BIN)/python tests/simulation short_schedules whole $${SCHEDULES:-1000}
+
+simulate-operations: $(VENV)/dev.stamp ## Check SCHEDULES=1000 new random programs of all operations and record them
+	nice $(BIN)/python tests/simulation short_schedules operations $${SCHEDULES:-1000}
 
 mutants: $(VENV)/dev.stamp ## Try mutants of engine and protocols; MUTANTS='--seed 7 emulator' chooses them (half an hour)
 	nice $(BIN)/python scripts/mutants.py $(MUTANTS)

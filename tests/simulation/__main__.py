@@ -1,6 +1,7 @@
 """Runs a program of the folder `world`, for instance one seed of a simulation, and prints its actions.
 
-python tests/simulation {simulation,cluster,cluster_forks,durability,broker_faults,ruled_requests} SEED
+python tests/simulation {simulation,cluster,cluster_forks,durability,broker_faults} SEED
+python tests/simulation {ruled_requests,all_operations} SEED
 python tests/simulation simulation SEED --journal
 python tests/simulation {short_schedules,long_run} ...
 """

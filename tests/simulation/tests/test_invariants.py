@@ -17,7 +17,7 @@ from rocketmq_testkit.emulator.store.flush import FlushPosition
 from rocketmq_testkit.emulator.store.message_store import MessageStore
 
 SCHEDULES = 2_000
-"""Number of schedules that run in CI."""
+"""Number of short schedules that run in CI."""
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 

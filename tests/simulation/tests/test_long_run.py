@@ -54,5 +54,5 @@ def test_a_run_executes_its_schedules(tmp_path: Path) -> None:
 
 
 def test_a_run_of_whole_schedules_executes_them(tmp_path: Path) -> None:
-    run = continue_run(tmp_path / "run.json", 20, is_whole=True)
+    run = continue_run(tmp_path / "run.json", 20, kind="whole")
     assert (run.first, run.count, run.failed) == (FIRST_WHOLE, 20, {})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import short_schedules
-from schedule_record import FIRST, FIRST_WHOLE, RECORD, Run, add, next_number, problems, read, totals
+from schedule_record import FIRST, FIRST_OPERATIONS, FIRST_WHOLE, RECORD, Run, add, next_number, problems, read, totals
 from short_schedules import LENGTH, found, main, schedule
 from simulation import ACTIONS
 
@@ -79,11 +79,24 @@ def test_the_runner_adds_the_next_numbers_to_the_record(
 
 def test_whole_schedules_have_numbers_and_a_sum_of_their_own(record: Path) -> None:
     add(RUN, record)
-    assert next_number(record, is_whole=True) == FIRST_WHOLE
+    assert next_number(record, "whole") == FIRST_WHOLE
     assert add(replace(RUN, first=FIRST_WHOLE, count=40, failed=[]), record) == 40
-    assert next_number(record, is_whole=True) == FIRST_WHOLE + 40
+    assert next_number(record, "whole") == FIRST_WHOLE + 40
     assert next_number(record) == FIRST + 100
     assert totals(read(record)) == {"short": 100, "whole": 40}
+
+
+def test_schedules_of_all_operations_have_numbers_of_their_own(record: Path) -> None:
+    """They count as whole ones; the numbers of the others, whose programs stay as they are, continue without them."""
+    first = next_number(record, "operations")
+    add(replace(RUN, first=first, count=40, failed=[]), record)
+    assert next_number(record, "operations") == first + 40
+    assert next_number(record, "whole") == FIRST_WHOLE
+    assert totals(read(record)) == {"short": 0, "whole": 40}
+    assert {schedule(number)[0].name for number in (FIRST_OPERATIONS, first)} == {"all operations"}
+    assert schedule(FIRST_OPERATIONS - 1)[0].name != "all operations"
+    [wrong] = problems([replace(RUN, first=FIRST_OPERATIONS - 20, count=40, failed=[])])
+    assert wrong.endswith("a run has schedules of one kind")
 
 
 def test_the_number_of_a_schedule_determines_its_length() -> None:

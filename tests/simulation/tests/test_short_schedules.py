@@ -1,7 +1,7 @@
 """Short random schedules of all simulations, each judged by its own model.
 
 SCHEDULES=n runs n schedules (default 2000), FIRST_SCHEDULE=n begins with number n. `make simulate-short` runs more of
-them without pytest.
+them without pytest. 200 schedules of all operations, which are whole, run in `test_all_operations.py`.
 """
 
 import os

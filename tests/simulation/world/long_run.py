@@ -2,9 +2,11 @@
 
     python tests/simulation long_run FILE [COUNT]          run up to COUNT short schedules (default 1,000,000)
     python tests/simulation long_run FILE whole [COUNT]    run whole schedules
+    python tests/simulation long_run FILE operations [COUNT]
+                                                           run schedules of all operations
     python tests/simulation long_run FILE merge            add the results in FILE to record.json
 
-If FILE exists, its run continues, with schedules of the same length.
+If FILE exists, its run continues, with schedules of the same kind.
 
 FILE is JSON: the commit, the first number, the number of schedules that ran, the failed ones with their errors, and the
 processor time in s. It is written each minute, and at the end. SIGTERM ends the run after the current schedule.
@@ -21,7 +23,7 @@ from pathlib import Path
 
 import schedule_record
 import short_schedules
-from schedule_record import RECORD
+from schedule_record import RECORD, Kind
 
 COUNT = 1_000_000
 EVERY_S = 60.0
@@ -54,16 +56,16 @@ class LongRun:
         written.replace(path)
 
 
-def begun(path: Path, *, is_whole: bool = False) -> LongRun:
+def begun(path: Path, kind: Kind = "short") -> LongRun:
     """Return the run in a file; if there is no file, a new run that starts after all recorded numbers."""
     if path.exists():
         return LongRun.load(path)
-    return LongRun(short_schedules.commit(), schedule_record.next_number(RECORD, is_whole=is_whole))
+    return LongRun(short_schedules.commit(), schedule_record.next_number(RECORD, kind))
 
 
-def continue_run(path: Path, most: int, every_s: float = EVERY_S, *, is_whole: bool = False) -> LongRun:
+def continue_run(path: Path, most: int, every_s: float = EVERY_S, *, kind: Kind = "short") -> LongRun:
     """Run schedules until `most` have run or SIGTERM arrives."""
-    run, stopped = begun(path, is_whole=is_whole), list[int]()
+    run, stopped = begun(path, kind), list[int]()
     signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))
     written = time.monotonic()
     before_s, begun_s = run.cpu_s, time.process_time()
@@ -99,9 +101,10 @@ def main(words: list[str]) -> int:
     if words[1:] == ["merge"]:
         print(f"{merge(path, RECORD)} recorded schedules")
         return 0
-    is_whole = words[1:2] == ["whole"]
-    numbers = words[2:] if is_whole else words[1:]
-    run = continue_run(path, int(numbers[0]) if numbers else COUNT, is_whole=is_whole)
+    is_named = words[1:2] in (["whole"], ["operations"])
+    kind: Kind = short_schedules.KINDS[words[1]] if is_named else "short"
+    numbers = words[2:] if is_named else words[1:]
+    run = continue_run(path, int(numbers[0]) if numbers else COUNT, kind=kind)
     print(f"{run.count} schedules from number {run.first} in {run.cpu_s} s, {len(run.failed)} failed")
     return 1 if run.failed else 0
 

@@ -3,9 +3,9 @@
     {"short": 36000, "whole": 0, "runs": [
         {"date": "2026-11-27", "commit": "4b0f52e9", "first": 1000000, "count": 36000, "failed": []}]}
 
-The number of a schedule says if it is short (20 actions) or whole (all actions of its seed, 60 to 150). The numbers of
-runs do not overlap, so that the sums `short` and `whole` count different schedules. The tests of `make test` run the
-same numbers each time and are not recorded.
+The number of a schedule says if it is short (20 actions) or whole (all actions of its seed, 60 to 150). The schedules
+of all operations are whole and have numbers of their own. The numbers of runs do not overlap, so that the sums `short`
+and `whole` count different schedules. The tests of `make test` run the same numbers each time and are not recorded.
 """
 
 import json
@@ -15,12 +15,22 @@ from dataclasses import KW_ONLY, asdict, dataclass
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 RECORD = Path(__file__).resolve().parents[1] / "record.json"
 FIRST = 1_000_000
 """The first recorded number. `make test` and runs by hand use lower ones."""
 FIRST_WHOLE = 10_000_000
 """The first number of a whole schedule; those of short ones are lower."""
+FIRST_OPERATIONS = 20_000_000
+"""The first number of a schedule of all operations; they are whole. `make test` runs the first ones."""
+Kind = Literal["short", "whole", "operations"]
+NUMBERS: dict[Kind, range] = {
+    "short": range(FIRST, FIRST_WHOLE),
+    "whole": range(FIRST_WHOLE, FIRST_OPERATIONS),
+    "operations": range(FIRST_OPERATIONS + 10_000, 10 * FIRST_OPERATIONS),
+}
+"""The recorded numbers of each kind of schedules."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +82,8 @@ def problems(runs: Sequence[Run]) -> list[str]:
     for run in runs:
         if run.count < 1 or run.first < FIRST:
             wrong.append(f"first={run.first}, count={run.count}: a run has at least one number, from {FIRST} on")
-        if not run.is_whole and run.end > FIRST_WHOLE:
-            wrong.append(f"first={run.first}, count={run.count}: schedules from {FIRST_WHOLE} on are not short")
+        elif not any(run.first in numbers and run.end <= numbers.stop for numbers in NUMBERS.values()):
+            wrong.append(f"first={run.first}, count={run.count}: a run has schedules of one kind")
         if re.fullmatch(r"[0-9a-f]{8,40}", run.commit) is None or not _is_date(run.date):
             wrong.append(f"first={run.first}: date={run.date} is no date, or commit={run.commit} no abbreviated commit")
         wrong += [
@@ -92,10 +102,10 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def next_number(path: Path, *, is_whole: bool = False) -> int:
-    """Return the number after those of all recorded runs of short or of whole schedules."""
-    ends = (run.end for run in read(path) if run.is_whole == is_whole)
-    return max(ends, default=FIRST_WHOLE if is_whole else FIRST)
+def next_number(path: Path, kind: Kind = "short") -> int:
+    """Return the number after those of all recorded runs of a kind of schedules."""
+    numbers = NUMBERS[kind]
+    return max((run.end for run in read(path) if run.first in numbers), default=numbers.start)
 
 
 def add(run: Run, path: Path) -> int:

@@ -25,7 +25,7 @@ from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack, SendResult
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 from simulated_call import OnAnswer, SimulatedCall
-from simulated_client import Client, digit, order_counts, receipt
+from simulated_client import Client, batch_entry, handle_of, order_counts, receipt
 from snapshots import Snapshots
 
 START_MS = 1_700_000_000_000
@@ -57,6 +57,8 @@ class Session:
         self.deletes = config.mapped_file_size_commit_log < BrokerConfig().mapped_file_size_commit_log
         self.lookers: list[Callable[[], None]] = [self.look_at_files] if self.deletes else []
         """Functions that report deleted log files, one per broker of the engine; called after each check for files."""
+        self.is_observed: Callable[[str], bool] = lambda topic: True
+        """False for the topics that another model than the oracle observes."""
         self.shows_retry_topics = config.pop_consumer_kv_service_enable
         self._onlooker = onlooker
         self._snapshots = Snapshots((), ())
@@ -128,6 +130,8 @@ class Session:
     def _stored(self, topic: str, queue_id: int, offset: int, _code: int, properties: Mapping[str, str]) -> None:
         is_half = topic == HALF_TOPIC
         if topic.startswith(("rmq_sys_", "SCHEDULE_TOPIC", "RMQ_SYS_")) and not is_half:
+            return
+        if not self.is_observed(topic):
             return
         record = self.broker.store.record(topic, queue_id, offset)
         if record is None:
@@ -312,27 +316,14 @@ class Session:
         found = []
         for message in result.messages:
             record = decode(message.record)
-            real = topic
+            handle = handle_of(client.group, topic, message, result, broker=self.broker.name)
             if message.topic_digit:
-                sign = "+" if message.topic_digit == 2 else "_"
-                real = f"%RETRY%{client.group}{sign}{topic}"
-                assert record.topic == (real if self.shows_retry_topics else topic), record
-            handle = obs.Handle(
-                client.group,
-                real,
-                message.queue_id,
-                message.queue_offset,
-                message.start_offset,
-                result.pop_time,
-                result.invisible_ms,
-                result.revive_qid,
-                self.broker.name,
-            )
+                assert record.topic == (handle.topic if self.shows_retry_topics else topic), record
             if message.topic_digit and not self.shows_retry_topics:
                 assert record.property_map()["POP_CK"] == receipt(handle), record
             found.append(
                 obs.Delivery(
-                    real,
+                    handle.topic,
                     message.queue_id,
                     message.queue_offset,
                     record.body.rstrip(b".").decode(),
@@ -368,20 +359,7 @@ class Session:
                 for handle in members:
                     self.note(obs.Acked(self.now_ms, handle, False, "SUCCESS", batch=True))
 
-        entries = [
-            consume.BatchAck(
-                key.group,
-                topic,
-                digit(key),
-                key.start_offset,
-                key.queue_id,
-                key.revive_qid,
-                key.pop_time,
-                key.invisible_ms,
-                consume.bit_set(bits),
-            )
-            for key, (bits, _) in batches.items()
-        ]
+        entries = [batch_entry(key, topic, bits) for key, (bits, _) in batches.items()]
         if entries:
             self.ask(client, consume.BatchAckMessage(entries, self.broker.name), on_answer)
 

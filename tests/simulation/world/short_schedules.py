@@ -1,6 +1,6 @@
 """Short schedules: many random lists of 20 actions, each the beginning of the actions of one seed of a simulation.
 
-    python tests/simulation short_schedules {FIRST,next,whole} COUNT [SECONDS]
+    python tests/simulation short_schedules {FIRST,next,whole,operations} COUNT [SECONDS]
 
 runs COUNT schedules from number FIRST on all processors, for at most SECONDS, and prints their number and the elapsed
 seconds. It appends failing schedules to `found_schedules.txt`; the tests run these again. `next` begins after all
@@ -11,7 +11,9 @@ FIRST_WHOLE on are whole: they have all actions of their seeds. `whole` runs the
 of a schedule, modulo 20, selects its simulation: five are clients of one broker; three continue in a fork, which may
 not have messages that other engines store; four have crashes and power losses of masters and slaves; two have several
 masters with slaves, and another one forks these; one has brokers whose configuration causes trouble; four have rules of
-faults that are added and removed.
+faults that are added and removed. Schedules from number FIRST_OPERATIONS on, which `operations` runs, are whole and of
+the simulation of all operations. A new simulation gets numbers of its own in the same way, because another simulation
+of a number would change the schedules in `found_schedules.txt`.
 """
 
 import os
@@ -24,6 +26,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import all_operations
 import broker_faults
 import cluster
 import cluster_forks
@@ -46,6 +49,10 @@ FOUND = Path(__file__).resolve().parents[1] / "found_schedules.txt"
 """Numbers of schedules that have failed, one per line, each with its error after a `#`."""
 BLOCK = 50
 """Number of schedules that a process runs before it reports."""
+
+
+KINDS: dict[str, schedule_record.Kind] = {"next": "short", "whole": "whole", "operations": "operations"}
+"""The words that select the next numbers of a kind of schedules."""
 
 
 class Program(NamedTuple):
@@ -122,6 +129,7 @@ CLUSTERS = Program("clusters", cluster.plan, cluster.failure)
 TROUBLE = Program("broker faults", broker_faults.plan, broker_faults.failure)
 CLUSTER_FORKS = Program("forks of clusters", cluster.plan, cluster_forks.failure)
 RULES = Program("rules of faults", ruled_requests.plan, ruled_requests.failure)
+OPERATIONS = Program("all operations", all_operations.plan, all_operations.failure)
 TURNS = (
     *([CLIENTS] * 5 + [RULES] * 3),
     *([FORKS] * 3 + [DURABILITY] * 4),
@@ -133,7 +141,7 @@ TURNS = (
 
 def schedule(number: int) -> tuple[Program, Any, list[Action]]:
     """Return the program, set-up and actions of a schedule."""
-    program = TURNS[number % len(TURNS)]
+    program = OPERATIONS if number >= schedule_record.FIRST_OPERATIONS else TURNS[number % len(TURNS)]
     setup, actions = program.plan(number)
     return program, setup, actions if number >= schedule_record.FIRST_WHOLE else actions[:LENGTH]
 
@@ -174,8 +182,8 @@ def _block(first: int, count: int) -> tuple[int, list[tuple[int, str]]]:
 
 def main(words: list[str]) -> int:
     """Run schedules and print their number, the time and the failures; return the exit code, 1 if one failed."""
-    recorded, is_whole = words[0] in ("next", "whole"), words[0] == "whole"
-    first = schedule_record.next_number(RECORD, is_whole=is_whole) if recorded else int(words[0])
+    recorded = words[0] in KINDS
+    first = schedule_record.next_number(RECORD, KINDS[words[0]]) if recorded else int(words[0])
     count = int(words[1])
     seconds = float(words[2]) if len(words) > 2 else float("inf")
     begin, done, failing = time.monotonic(), 0, list[int]()

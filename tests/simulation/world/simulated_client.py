@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from observations import Handle
 from rocketmq_testkit.emulator.engine import DirectChannel
 from rocketmq_testkit.emulator.gate.effects import Effect
+from rocketmq_testkit.emulator.operations.consume import BatchAck, PoppedMessage, PopResult, bit_set
 
 
 class ClientChannel(DirectChannel):
@@ -59,6 +60,37 @@ class Client:
         """Reconnect; the client keeps its state."""
         self.connections += 1
         self.channel = ClientChannel(self)
+
+
+def handle_of(group: str, topic: str, message: PoppedMessage, result: PopResult, *, broker: str) -> Handle:
+    """Return the handle of a message that a pop of `topic` returned."""
+    sign = ("", "_", "+")[message.topic_digit]
+    return Handle(
+        group,
+        f"%RETRY%{group}{sign}{topic}" if sign else topic,
+        message.queue_id,
+        message.queue_offset,
+        message.start_offset,
+        result.pop_time,
+        result.invisible_ms,
+        result.revive_qid,
+        broker,
+    )
+
+
+def batch_entry(handle: Handle, topic: str, bits: int) -> BatchAck:
+    """Return the entry of a batch acknowledgement: `bits` are the offsets after the start offset of the handle."""
+    return BatchAck(
+        handle.group,
+        topic,
+        digit(handle),
+        handle.start_offset,
+        handle.queue_id,
+        handle.revive_qid,
+        handle.pop_time,
+        handle.invisible_ms,
+        bit_set(bits),
+    )
 
 
 def receipt(handle: Handle) -> str:
