@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,12 @@ def test_processor_seconds_are_those_of_the_processes_of_a_stage() -> None:
     found = {each.name: each.processor_seconds for each in results}
     assert found["busy"] >= 0.3
     assert found["idle"] < found["busy"]
+
+
+def test_every_stage_runs_once_in_a_run_of_all_stages() -> None:
+    """A stage beside one that is itself beside another one would not run."""
+    results = run(replace(stage, run=lambda: None) for stage in stages.STAGES)
+    assert sorted(each.name for each in results) == sorted(stage.name for stage in stages.STAGES)
 
 
 def test_stages_beside_another_one_follow_it() -> None:
