@@ -71,17 +71,27 @@ def full_of_parked(factor: int) -> BenchHarness:
 
 
 Work = Callable[[], object]
+Step = Callable[[BenchHarness, int], Work]
+"""Prepares a number of steps and returns the function that makes them, whose time is measured."""
 
 
-def timed_sent(harness: BenchHarness, count: int) -> Work:
-    """Send timed messages."""
-    return lambda: void(send(harness, count, TIMER_DELAY_SEC="5"))
+def sends(**properties: str) -> Step:
+    """Return the step that sends messages with these properties."""
+
+    def prepare(harness: BenchHarness, count: int) -> Work:
+        return lambda: send(harness, count, **properties)
+
+    return prepare
 
 
-def timed_fires(harness: BenchHarness, count: int) -> Work:
-    """Deliver timed messages."""
-    send(harness, count, TIMER_DELAY_SEC="5")
-    return lambda: harness.engine.scheduler.advance_to(harness.now_ms + 6_000)
+def fires(**properties: str) -> Step:
+    """Return the step that delivers messages with these properties, which delay them by at most 5 s."""
+
+    def prepare(harness: BenchHarness, count: int) -> Work:
+        send(harness, count, **properties)
+        return lambda: harness.engine.scheduler.advance_to(harness.now_ms + 6_000)
+
+    return prepare
 
 
 def timed_recalled(harness: BenchHarness, count: int) -> Work:
@@ -119,30 +129,9 @@ def timed_cancelled(harness: BenchHarness, count: int) -> Work:
     return work
 
 
-def crowded_sent(harness: BenchHarness, count: int) -> Work:
-    """Send timed messages for a second that is crowded in the full emulator."""
-    return lambda: void(send(harness, count, TIMER_DELIVER_MS=str(CROWDED_MS)))
-
-
 def crowded_recalled(harness: BenchHarness, count: int) -> Work:
     """Recall timed messages of the crowded second."""
     return recalled(harness, send(harness, count, TIMER_DELIVER_MS=str(CROWDED_MS)))
-
-
-def delayed_sent(harness: BenchHarness, count: int) -> Work:
-    """Send messages with a delay level."""
-    return lambda: void(send(harness, count, DELAY="2"))
-
-
-def delayed_fires(harness: BenchHarness, count: int) -> Work:
-    """Deliver messages with a delay level."""
-    send(harness, count, DELAY="2")
-    return lambda: harness.engine.scheduler.advance_to(harness.now_ms + 6_000)
-
-
-def half_sent(harness: BenchHarness, count: int) -> Work:
-    """Send half messages."""
-    return lambda: void(send(harness, count, TRAN_MSG="true"))
 
 
 def committed(harness: BenchHarness, count: int) -> Work:
@@ -167,21 +156,17 @@ def ended(harness: BenchHarness, count: int, how: int) -> Work:
     return work
 
 
-def void(_: object) -> None:
-    """Discard a value."""
-
-
-ROWS: tuple[tuple[str, Callable[[BenchHarness, int], Work]], ...] = (
-    ("timed message is sent", timed_sent),
-    ("timed message fires", timed_fires),
+ROWS: tuple[tuple[str, Step], ...] = (
+    ("timed message is sent", sends(TIMER_DELAY_SEC="5")),
+    ("timed message fires", fires(TIMER_DELAY_SEC="5")),
     ("timed message is recalled", timed_recalled),
     ("timed message is cancelled by a marker message", timed_cancelled),
-    ("timed message is sent to a crowded second", crowded_sent),
+    ("timed message is sent to a crowded second", sends(TIMER_DELIVER_MS=str(CROWDED_MS))),
     ("timed message is recalled from a crowded second", crowded_recalled),
     ("recalled message is skipped", recalled_passed_over),
-    ("delayed message is sent", delayed_sent),
-    ("delayed message fires", delayed_fires),
-    ("half message is sent", half_sent),
+    ("delayed message is sent", sends(DELAY="2")),
+    ("delayed message fires", fires(DELAY="2")),
+    ("half message is sent", sends(TRAN_MSG="true")),
     ("half message is committed", committed),
     ("half message is rolled back", rolled_back),
 )
