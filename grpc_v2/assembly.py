@@ -75,6 +75,7 @@ def create_messaging_service(
         endpoint=endpoint,
         config=config,
         tick=tick or _no_tick,
+        call_later=call_later,
     )
     engine.listen(
         EngineListeners(
@@ -83,11 +84,10 @@ def create_messaging_service(
             broker_stopped=parts.polls.broker_stopped,
         )
     )
-    delayed_calls = DelayedCalls(engine.scheduler, call_later, parts.tick)
     node = ProxyNode(parts.routes, parts.scheduler)
     rpcs = {
         rpc.name: rpc.served_by(service, engine.gate, node, log)
-        for service, served in _services(parts, delayed_calls)
+        for service, served in _services(parts)
         for rpc in served
     }
     serve = Proxy(sessions=parts.sessions, access=parts.access, pools=parts.pools, tick=parts.tick).serve
@@ -113,6 +113,7 @@ class _Parts:
         endpoint: Endpoint,
         config: ProxyConfig,
         tick: Callable[[], None],
+        call_later: CallLater | None,
     ) -> None:
         self.config = config
         self.tick = tick
@@ -164,16 +165,18 @@ class _Parts:
             defects=defects,
             on_settings=lambda session: engine.history.clients.note(session.channel.channel_id, session.seen),
         )
+        self.delayed_calls = DelayedCalls(scheduler, call_later, tick)
         self.clients = ClientState(
             sessions=self.sessions,
             session_end=self.session_end,
             polls=self.polls,
             renewals=self.renewals,
             pending_requests=pending_requests,
+            delayed_calls=self.delayed_calls,
         )
 
 
-def _services(parts: _Parts, delayed_calls: DelayedCalls) -> Iterator[tuple[object, Sequence[Rpc]]]:
+def _services(parts: _Parts) -> Iterator[tuple[object, Sequence[Rpc]]]:
     """Yield each service with the RPCs that it serves."""
     registration = ClientRegistration(
         routes=parts.routes, fire_and_forget=parts.fire_and_forget, scheduler=parts.scheduler
@@ -245,7 +248,7 @@ def _services(parts: _Parts, delayed_calls: DelayedCalls) -> Iterator[tuple[obje
             direct_consumption=parts.direct_consumption,
             access=parts.access,
             config=parts.config,
-            delayed_calls=delayed_calls,
+            delayed_calls=parts.delayed_calls,
             tick=parts.tick,
         ),
         (TELEMETRY,),

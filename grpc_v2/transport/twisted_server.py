@@ -406,6 +406,7 @@ class GrpcServerFactory(protocol.Factory):
         """Serve other methods, on open connections as well. Their open calls end with UNAVAILABLE and the text."""
         for connection in list(self.connections):
             connection.end_calls(text)
+        self._clear_deadlines()
         self.methods.clear()  # all connections share the dictionary
         self.methods.update((method.path, method) for method in methods)
         self.on_refused = on_refused
@@ -414,11 +415,13 @@ class GrpcServerFactory(protocol.Factory):
         """Close all connections without GOAWAY. New ones are accepted."""
         for connection in list(self.connections):
             connection.abort()
+        self._clear_deadlines()
 
     def end_connections(self) -> None:
         """Close all connections as the end of a process does. New ones are accepted."""
         for connection in list(self.connections):
             connection.end()
+        self._clear_deadlines()
 
     @property
     def stopping(self) -> bool:
@@ -450,6 +453,13 @@ class GrpcServerFactory(protocol.Factory):
         self._deadline_timer = None
         self.deadlines.expire(self.clock.seconds())
         self.watch_deadlines()
+
+    def _clear_deadlines(self) -> None:
+        """Remove the deadlines of calls that have ended, or get no response. The reactor then refers to no call."""
+        self.deadlines.clear()
+        if self._deadline_timer is not None:
+            self._deadline_timer.cancel()
+            self._deadline_timer = None
 
     def _close_all_now(self) -> None:
         self._grace_timer = None

@@ -44,6 +44,11 @@ class Deadlines:
         self._sequence += 1
         heappush(self._heap, (due, self._sequence, item))
 
+    def clear(self) -> None:
+        """Remove all deadlines. None of them expires."""
+        self._heap.clear()
+        self._sweep_above = self._LEAST_SWEEP
+
     def expire(self, now: float) -> None:
         """Expire all due items, in order."""
         while self._heap and self._heap[0][0] <= now:
