@@ -4,9 +4,10 @@
 
 The marker `sampled` is for tests that repeat one rule, such as with each SDK. With TEST_SAMPLE=1, as in `make test`,
 pytest runs a third of the parameters of each marked test, and each test without parameters. If a file is marked with
-`sampled("tests")`, only a third of its tests without parameters run. A hash of the names chooses. `make test-seldom`
-runs all marked tests, and this command writes the record, `tests/sampled.json`, from the JUnit files. A file that has
-changed since runs whole. The JUnit file of all tests of the changed files is enough, because the rows of others stay.
+`sampled("tests")`, only a third of its tests without parameters run. A sample has at least two tests, or one with
+`sampled(least=1)`, for tests of half a minute. A hash of the names chooses. `make test-seldom` runs all marked tests,
+and this command writes the record, `tests/sampled.json`, from the JUnit files. A file that has changed since runs
+whole. The JUnit file of all tests of the changed files is enough, because the rows of others stay.
 
 With TEST_SAMPLE=all, pytest runs a third of the parameters of every test, marked or not. That is for runs of tests that
 have passed whole with other libraries or without compiled modules.
@@ -24,7 +25,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 FILE = ROOT / "tests" / "sampled.json"
-MARK = re.compile(r"^(@|pytestmark = )pytest\.mark\.sampled\b", re.MULTILINE)
+MARK = re.compile(r"^(@|pytestmark = \[?)pytest\.mark\.sampled\b", re.MULTILINE)
 OF_MARKED, OF_ALL = "1", "all"
 """Values of TEST_SAMPLE: the sample of marked tests, and that of all tests."""
 FOLDERS = ("tests", "spark_tests")
@@ -61,10 +62,10 @@ def read(file: Path = FILE) -> dict[str, Any]:
     return found
 
 
-def chosen(names: Iterable[str]) -> set[str]:
-    """Return the sample of names: a third of them, at least two, by their hash."""
+def chosen(names: Iterable[str], least: int = LEAST) -> set[str]:
+    """Return the sample of names: a third of them, at least `least`, by their hash."""
     in_order = sorted(names, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
-    return set(in_order[: max(LEAST, -(-len(in_order) // SHARE))])
+    return set(in_order[: max(least, -(-len(in_order) // SHARE))])
 
 
 def problem(record: Mapping[str, Any], files: Sequence[str], root: Path = ROOT) -> str:

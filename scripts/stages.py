@@ -365,7 +365,7 @@ def run_spark_connect() -> None:
 def run_compiled() -> None:
     """Test the engine, the protocols and a sample of the host's tests with compiled modules.
 
-    The stage `tests` has run each of these tests with all parameters in pure Python.
+    The stage `tests` has run these tests with all parameters in pure Python, but for a sample of the marked ones.
     """
     words = ("-m", "not alone and not pure", *existing(COMPILED_SAMPLE))
     pytest("compiled", *words, python=environment(environments.COMPILED), sample=sampled_tests.OF_ALL)
@@ -419,7 +419,7 @@ STAGES: tuple[Stage, ...] = (
         1,
     ),
     Stage("conformance", "the emulator against recorded brokers", run_conformance, 280),
-    Stage("exploration", "small applications with planted bugs", run_exploration, 112, beside="conformance"),
+    Stage("exploration", "small applications with planted bugs", run_exploration, 112),
     Stage("clients", "real SDKs", run_clients, 435),
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 285),
     Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 40, beside="spark"),

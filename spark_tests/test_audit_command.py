@@ -11,6 +11,8 @@ from pyspark_rocketmq.audit.command import FAILED, SOUND, UNUSABLE, main, parser
 from pyspark_rocketmq.audit.events import COLUMNS
 from rocketmq_testkit.fixtures import Emulator
 
+pytestmark = pytest.mark.sampled("tests")
+
 JOURNAL = """
 {"ts_us": 1000000, "event": "stored", "topic": "orders", "msgId": "m1", "keys": "1001"}
 {"ts_us": 2000000, "event": "delivered", "topic": "orders", "msgId": "m1", "group": "shop"}

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from pyspark_rocketmq.session import class_archive
 
+pytestmark = pytest.mark.sampled("tests")
+
 SECONDS = 240.0
 """Timeout for the creation of an archive on a busy machine."""
 CLASSES = 2000

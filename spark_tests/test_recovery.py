@@ -56,6 +56,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 @pytest.mark.recovery
+@pytest.mark.sampled(least=1)
 @pytest.mark.parametrize("guarantee", SINKS)
 def test_a_killed_driver_loses_nothing(rocketmq: Emulator, tmp_path: Path, guarantee: str) -> None:
     """A driver that is killed loses nothing; messages that arrive twice belong to the interrupted batches."""

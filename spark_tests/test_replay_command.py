@@ -12,6 +12,8 @@ from pyspark_rocketmq.replay.command import DONE, FAILED, UNUSABLE, main, save_r
 from quick_java import QUICK_JAVA
 from rocketmq_testkit.fixtures import Emulator
 
+pytestmark = pytest.mark.sampled
+
 COMMAND = Path(sys.executable).with_name("rocketmq-replay")
 
 

@@ -10,6 +10,8 @@ import pyspark
 import pytest
 from pyspark_rocketmq.session import worker_python
 
+pytestmark = pytest.mark.sampled("tests")
+
 SESSION = """
 from pyspark.sql.datasource import DataSource, DataSourceReader
 from pyspark_rocketmq.testing import start_session

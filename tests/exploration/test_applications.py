@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from explored_applications import Explored, explore, only_test
+from explored_applications import Explored, explore, only_failed, require_passed
 
 APPLICATIONS = Path(__file__).with_name("applications")
 SECONDS_MAX = 60.0
@@ -36,7 +36,7 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Explored]:
 
 @pytest.mark.parametrize("application", PLANS)
 def test_a_planted_bug_is_found_with_its_smallest_plan(explored: Sequence[Explored], application: str) -> None:
-    [found] = [each for each in explored if each.application == application and each.plan]
+    found = only_failed(explored, application)
 
     print(f"{application}: {found.seconds:.1f} s")  # for `pytest -s`
     assert "Broken" in found.name
@@ -46,12 +46,12 @@ def test_a_planted_bug_is_found_with_its_smallest_plan(explored: Sequence[Explor
 
 @pytest.mark.parametrize("application", PLANS)
 def test_the_repaired_application_passes_each_plan(explored: Sequence[Explored], application: str) -> None:
-    assert only_test(explored, application, "Repaired").plan == ""
+    require_passed(explored, application, "Repaired")
 
 
 @pytest.mark.parametrize("application", sorted(DEEP))
 def test_a_bug_that_needs_two_faults_is_not_found_with_one(explored: Sequence[Explored], application: str) -> None:
-    assert only_test(explored, application, "one_fault").plan == ""
+    require_passed(explored, application, "one_fault")
 
 
 def test_each_application_has_its_plan() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from explored_applications import Explored, explore, only_test
+from explored_applications import Explored, explore, only_failed, require_passed
 from java_application import CLASSES, JavaApplication, compile_application
 from rocketmq_testkit import Emulator, faults
 from served_emulator import served_emulator
@@ -42,7 +42,7 @@ def explored(classes: Path, tmp_path_factory: pytest.TempPathFactory) -> Sequenc
 def test_a_bug_of_a_java_application_is_found_with_its_smallest_plan(
     explored: Sequence[Explored], application: str
 ) -> None:
-    [found] = [each for each in explored if each.application == application and each.plan]
+    found = only_failed(explored, application)
 
     print(f"{application}: {found.seconds:.1f} s")  # for `pytest -s`
     assert "Broken" in found.name
@@ -52,11 +52,11 @@ def test_a_bug_of_a_java_application_is_found_with_its_smallest_plan(
 
 @pytest.mark.parametrize("application", PLANS)
 def test_the_repaired_java_application_passes_each_plan(explored: Sequence[Explored], application: str) -> None:
-    assert only_test(explored, application, "Repaired").plan == ""
+    require_passed(explored, application, "Repaired")
 
 
 def test_a_java_bug_that_needs_two_faults_is_not_found_with_one(explored: Sequence[Explored]) -> None:
-    assert only_test(explored, "dedupe_window", "one_fault").plan == ""
+    require_passed(explored, "dedupe_window", "one_fault")
 
 
 @pytest.fixture

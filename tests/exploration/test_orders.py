@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from explored_applications import Explored, explore, only_test
+from explored_applications import Explored, explore, only_failed, require_passed
 
 APPLICATIONS = Path(__file__).with_name("order_applications")
 SECONDS_MAX = 60.0
@@ -28,7 +28,7 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Explored]:
 
 @pytest.mark.parametrize("application", PLANS)
 def test_a_bug_that_needs_another_order_is_found_by_this_order(explored: Sequence[Explored], application: str) -> None:
-    [found] = [each for each in explored if each.application == application and each.plan]
+    found = only_failed(explored, application)
 
     print(f"{application}: {found.seconds:.1f} s")  # for `pytest -s`
     assert "Broken" in found.name
@@ -38,11 +38,11 @@ def test_a_bug_that_needs_another_order_is_found_by_this_order(explored: Sequenc
 
 @pytest.mark.parametrize("application", PLANS)
 def test_the_repaired_application_passes_each_order(explored: Sequence[Explored], application: str) -> None:
-    assert only_test(explored, application, "Repaired").plan == ""
+    require_passed(explored, application, "Repaired")
 
 
 @pytest.mark.parametrize("application", ["crash_after_check", "producer_crash"])
 def test_a_bug_of_check_crash_and_commit_is_not_found_by_two_faults_alone(
     explored: Sequence[Explored], application: str
 ) -> None:
-    assert only_test(explored, application, "faults").plan == ""
+    require_passed(explored, application, "faults")

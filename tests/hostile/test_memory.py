@@ -25,6 +25,8 @@ from rocketmq_testkit.remoting.wire.errors import ProtocolError
 from rocketmq_testkit.remoting.wire.inflate import TooLargeError, inflate
 from rocketmq_testkit.remoting.wire.json_bounds import ASCII_BYTES_MAX, OTHER_BYTES_MAX, STRUCTURAL_CHARACTERS_MAX
 
+pytestmark = pytest.mark.sampled
+
 LIMIT = 4 * frame.MAX_FRAME_BYTES
 FRAME = frame.MAX_FRAME_BYTES - 64
 PIECE = 65_536

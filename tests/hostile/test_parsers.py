@@ -77,6 +77,8 @@ from rocketmq_testkit.remoting.wire import frame, header_binary, header_json, js
 from rocketmq_testkit.remoting.wire.proxy_protocol import ProxyPrologue
 from rule_parsers import RULE_PARSERS
 
+pytestmark = pytest.mark.sampled
+
 FRAGMENTS = [
     *"a09 \n\t/'\"\\,;:.=-+*%|{[(])\x00\x01\x02\u00e4\U0001f600\ud800",
     *("\r\n", "//", "//\n", "/*", "*/", "/**/", "--\n", '\\"', "\\'", "''", "||", "a||", "a;", "a,", "a=b,", "+a=b,"),

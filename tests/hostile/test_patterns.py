@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from regex_steps import StepCounter, TooManyStepsError
 
+pytestmark = pytest.mark.sampled
+
 ROOT = Path(__file__).parents[2]
 ROOMS = ("emulator", "remoting", "grpc_v2", "fixtures", "spark")
 SEARCHING = {"search", "split", "sub", "subn", "findall", "finditer"}

@@ -105,6 +105,19 @@ def test_a_marked_file_may_have_a_third_of_its_tests_in_the_sample(project: Path
     assert len([name for name in collected(project) if "[" not in name]) == sampled_tests.LEAST
 
 
+def test_a_mark_may_say_that_one_test_is_enough(project: Path) -> None:
+    (project / "tests" / "test_a.py").write_text(TESTS.format(mark="sampled(least=1)").replace("range(9)", "range(2)"))
+    assert len([name for name in collected(project) if "[" in name]) == 1
+
+
+def test_marks_of_functions_and_files_are_found(project: Path) -> None:
+    """A file may have several marks."""
+    texts = ("@pytest.mark.sampled", "pytestmark = pytest.mark.sampled", "pytestmark = [pytest.mark.sampled, 1]", "")
+    for number, text in enumerate(texts):
+        (project / "tests" / f"test_{number}.py").write_text(f"{text}\n")
+    assert marked_files(project) == [f"tests/test_{each}.py" for each in ("0", "1", "2", "a")]
+
+
 def test_a_file_that_changed_since_its_record_runs_whole(project: Path) -> None:
     assert len(collected(project, record=False)) == 12
     collected(project)

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -14,7 +14,10 @@ SUPPORT = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Explored:
-    """One test of an application. `plan` is empty if it passed. `error` is the message of its exception."""
+    """One test of an application. `plan` is empty if it passed.
+
+    `error` is the message of its exception, and `report` all that pytest printed about it.
+    """
 
     application: str
     name: str
@@ -22,6 +25,7 @@ class Explored:
     plan: str
     _: KW_ONLY
     error: str
+    report: str = field(repr=False)
 
 
 def explore(applications: Path, folder: Path, environment: Mapping[str, str] | None = None) -> Sequence[Explored]:
@@ -45,10 +49,17 @@ def explore(applications: Path, folder: Path, environment: Mapping[str, str] | N
     return found
 
 
-def only_test(explored: Sequence[Explored], application: str, name: str) -> Explored:
-    """Return the only test of an application whose name contains `name`."""
+def only_failed(explored: Sequence[Explored], application: str) -> Explored:
+    """Return the only failed test of an application. If others failed as well, show what pytest printed about all."""
+    failed = [each for each in explored if each.application == application and each.plan]
+    assert len(failed) == 1, "\n".join((application, *(f"{each.name}\n{each.report}" for each in failed)))
+    return failed[0]
+
+
+def require_passed(explored: Sequence[Explored], application: str, name: str) -> None:
+    """Require that the only test of an application whose name contains `name` passed, or show what pytest printed."""
     [found] = [each for each in explored if each.application == application and name in each.name]
-    return found
+    assert not found.plan, found.report
 
 
 def _explored(case: ElementTree.Element) -> Explored:
@@ -61,4 +72,5 @@ def _explored(case: ElementTree.Element) -> Explored:
         seconds=float(case.attrib["time"]),
         plan=first.removeprefix("failed: ") if found else "",
         error="; ".join(each.attrib.get("message", "") for each in found),
+        report="\n".join((*properties.values(), *case.itertext())),
     )

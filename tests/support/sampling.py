@@ -6,7 +6,6 @@ conftest.py imports the hook. `scripts/sampled_tests.py` has the choice and the 
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable
 
 import pytest
 import sampled_tests
@@ -22,14 +21,18 @@ def deselect_outside_sample(config: pytest.Config, items: list[pytest.Item]) -> 
     config.stash[_DONE] = True
     record = sampled_tests.read(sampled_tests.FILE)
     groups: dict[str, list[str]] = defaultdict(list)
+    least: dict[str, int] = {}
     for item in items:
-        if item.get_closest_marker("sampled") is None:
+        mark = item.get_closest_marker("sampled")
+        if mark is None:
             group = _test_of_parameters(item) if wanted == sampled_tests.OF_ALL else ""
         else:
             group = _group(item) if sampled_tests.unchanged(record, _file(item), sampled_tests.ROOT) else ""
         if group:
             groups[group].append(item.nodeid)
-    left_out = _outside(groups.values())
+            least[group] = sampled_tests.LEAST if mark is None else mark.kwargs.get("least", sampled_tests.LEAST)
+    chosen = {name for group, names in groups.items() for name in sampled_tests.chosen(names, least[group])}
+    left_out = {name for names in groups.values() for name in names} - chosen
     if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
         items[:] = [item for item in items if item.nodeid not in left_out]
@@ -51,7 +54,3 @@ def _group(item: pytest.Item) -> str:
 def _test_of_parameters(item: pytest.Item) -> str:
     test, bracket, _ = item.nodeid.partition("[")
     return test if bracket else ""
-
-
-def _outside(groups: Iterable[list[str]]) -> set[str]:
-    return {name for names in groups for name in set(names) - sampled_tests.chosen(names)}
