@@ -24,6 +24,10 @@ const readyTimeout = 60 * time.Second
 // stopTimeout is the longest time until the command has stopped.
 const stopTimeout = 10 * time.Second
 
+// drainTimeout is the longest time until the rest of standard error of a command that has ended is read. A process that
+// the command has started, such as that of a script, may keep it open.
+const drainTimeout = time.Second
+
 // keptErrors is the number of bytes of standard error that are kept for the error about a command that does not start.
 const keptErrors = 16 << 10
 
@@ -106,6 +110,7 @@ func startProcess(path string, arguments []string) (*process, error) {
 		"--namesrv-port", "0", "--broker-port", "0", "--grpc-port", "0", "--control-port", "0")
 	started := &process{command: exec.Command(words[0], append(words[1:], arguments...)...), errors: &tail{}}
 	started.command.Stderr = started.errors
+	started.command.WaitDelay = drainTimeout
 	// The command stops when this pipe closes, which happens when this process ends, in any way.
 	if started.stdin, err = started.command.StdinPipe(); err != nil {
 		return nil, err
@@ -156,7 +161,10 @@ func (p *process) stopWithin(limit time.Duration) error {
 	_ = p.stdin.Close()
 	kill := time.AfterFunc(limit, func() { _ = p.command.Process.Kill() })
 	err := p.command.Wait()
-	if !kill.Stop() {
+	if errors.Is(err, exec.ErrWaitDelay) { // the command has ended without an error
+		err = nil
+	}
+	if !kill.Stop() && err != nil {
 		return fmt.Errorf("rocketmq-emulator: has not stopped within %s, and was killed; check that its process is not paused",
 			limit)
 	}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 // program writes an executable file and returns its path.
@@ -49,5 +50,30 @@ func TestPythonWithoutThePackageIsNoCommand(t *testing.T) {
 	t.Setenv(CommandVariable, "")
 	if found, err := findCommand(""); err == nil {
 		t.Error(found)
+	}
+}
+
+func TestEndOfACommandDoesNotWaitForItsChildren(t *testing.T) {
+	const limit = 500 * time.Millisecond
+	for script, want := range map[string]string{
+		"echo '{}'; cat > /dev/null": "",
+		"echo '{}'; exec sleep 20":   "rocketmq-emulator: has not stopped within 500ms, and was killed; ",
+		"echo no JSON":               "has not become ready (invalid character",
+	} {
+		script, want := script, want
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			started, err := startProcess(program(t, t.TempDir(), "emulator", "sleep 20 &\n"+script), nil)
+			if err == nil {
+				err = started.stopWithin(limit)
+			}
+			if took := time.Since(began); took > 15*time.Second {
+				t.Errorf("the end has taken %s", took)
+			}
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -23,8 +23,7 @@ const ifPaused = "check that the emulator's process is not paused, and start it 
 // arrives, other requests check that the emulator responds. If it does not, the request ends with an error.
 func (c *control) open(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	found := &watched{control: c, request: method + " " + path, ctx: ctx, cancel: cancel, began: time.Now()}
-	found.read = found.began
+	found := &watched{control: c, request: method + " " + path, ctx: ctx, cancel: cancel, read: time.Now()}
 	found.next(c.silence)
 	response, err := c.send(ctx, method, path, body)
 	if err != nil {
@@ -41,10 +40,9 @@ type watched struct {
 	response io.ReadCloser
 	ctx      context.Context
 	cancel   context.CancelFunc
-	began    time.Time
 
 	mutex  sync.Mutex
-	read   time.Time // when bytes arrived last
+	read   time.Time // when bytes arrived last, or the begin
 	timer  *time.Timer
 	silent error // the error about an emulator that does not respond
 }
@@ -58,23 +56,28 @@ func (w *watched) next(after time.Duration) {
 	}
 }
 
+// check ends the response if the emulator is silent. Otherwise it lets another check follow.
 func (w *watched) check() {
 	w.mutex.Lock()
 	left := w.control.silence - time.Since(w.read)
 	w.mutex.Unlock()
-	switch {
-	case left > 0:
-		w.next(left)
-	case w.control.responds(w.ctx):
-		w.next(w.control.silence)
-	default:
-		w.mutex.Lock()
-		defer w.mutex.Unlock()
-		if w.ctx.Err() == nil && time.Since(w.read) >= w.control.silence {
-			w.silent = fmt.Errorf("%s: the control port has responded neither to %s for %s nor to GET %s for %s; %s", w.control.base,
-				w.request, time.Since(w.began).Round(time.Millisecond), checkPath, w.control.silence, ifPaused)
-			w.cancel()
+	if left <= 0 {
+		if !w.control.responds(w.ctx) {
+			w.endIfSilent()
 		}
+		left = w.control.silence
+	}
+	w.next(left)
+}
+
+// endIfSilent ends the response with an error, unless bytes have arrived during the check.
+func (w *watched) endIfSilent() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if quiet := time.Since(w.read); w.ctx.Err() == nil && quiet >= w.control.silence {
+		w.silent = fmt.Errorf("%s: the control port has responded neither to %s for %s nor to GET %s for %s; %s", w.control.base,
+			w.request, quiet.Round(time.Millisecond), checkPath, w.control.silence, ifPaused)
+		w.cancel()
 	}
 }
 

@@ -3,10 +3,13 @@ package rocketmqtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -74,18 +77,78 @@ func TestRequestsOfAPausedEmulatorEnd(t *testing.T) {
 
 func TestStreamOfAPausedEmulatorEnds(t *testing.T) {
 	t.Parallel()
-	mq, started := startPausable(t, 100*time.Millisecond)
+	mq, started := startPausable(t, time.Minute)
 	if err := mq.CreateTopic("orders", "NORMAL", 1); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := mq.Send("orders", "two teas"); err != nil {
 		t.Fatal(err)
 	}
+	mq.control.silence = 100 * time.Millisecond
 	wanted := Lines{Topic: "orders", Operation: "SendMessage"}
 	err := mq.Journal.Follow(context.Background(), wanted, func(JournalEvent) error {
 		return started.command.Process.Signal(syscall.SIGSTOP)
 	})
 	checkSilent(t, "GET /v1/journal/follow.*", err)
+}
+
+// hangingServer returns a control port that hangs after some checks with a response, and the time of the only line of its
+// stream: half a silence after the last of these checks, or after the first one, began.
+func hangingServer(t *testing.T, healthy int, silence time.Duration) (*RocketMQ, <-chan time.Time) {
+	t.Helper()
+	checks, line := make(chan int, 100), make(chan time.Time, 1)
+	var served atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
+		if request.URL.Path == checkPath {
+			number := int(served.Add(1))
+			checks <- number
+			if number > healthy {
+				<-request.Context().Done()
+			}
+			return
+		}
+		_ = http.NewResponseController(response).Flush()
+		for number := 0; number < max(1, healthy); {
+			number = <-checks
+		}
+		time.Sleep(silence / 2)
+		line <- time.Now()
+		_, _ = io.WriteString(response, "data: {}\n")
+		_ = http.NewResponseController(response).Flush()
+		<-request.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	mq := connected(addresses{Control: server.URL}, "", nil)
+	mq.control.silence = silence
+	return mq, line
+}
+
+// checkSilentAfterLine fails the test unless a stream ends because nothing has arrived since its line.
+func checkSilentAfterLine(t *testing.T, healthy int) {
+	t.Helper()
+	mq, line := hangingServer(t, healthy, 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	err := mq.Journal.Follow(ctx, Lines{}, func(JournalEvent) error { return nil })
+	found := regexp.MustCompile(`: the control port has responded neither to GET /v1/journal/follow for (\S+) nor to `).
+		FindStringSubmatch(fmt.Sprint(err))
+	if found == nil {
+		t.Fatal(err)
+	}
+	named, _ := time.ParseDuration(found[1])
+	if most := time.Since(<-line) + time.Millisecond; named <= 0 || named > most {
+		t.Errorf("%s; the line came %s before", err, most)
+	}
+}
+
+func TestStreamThatHangsAfterALineNamesTheTimeSinceThen(t *testing.T) {
+	t.Parallel()
+	checkSilentAfterLine(t, 2)
+}
+
+func TestStreamThatHangsAfterALineDuringACheckEnds(t *testing.T) {
+	t.Parallel()
+	checkSilentAfterLine(t, 0)
 }
 
 func TestRequestThatTakesLongIsNotCut(t *testing.T) {
@@ -100,10 +163,11 @@ func TestRequestThatTakesLongIsNotCut(t *testing.T) {
 
 func TestStreamThatIsSilentForLongIsNotCut(t *testing.T) {
 	t.Parallel()
-	mq, _ := startPausable(t, time.Second)
+	mq, _ := startPausable(t, time.Minute)
 	if err := mq.CreateTopic("orders", "NORMAL", 1); err != nil {
 		t.Fatal(err)
 	}
+	mq.control.silence = time.Second
 	go func() {
 		_ = mq.WaitForProducer("nobody", 2500*time.Millisecond)
 		_, _ = mq.Send("orders", "two teas")
