@@ -47,9 +47,9 @@ function problemOf(path) {
 
 /**
  * Start the command on free ports. Resolves to the addresses of its ready line, its process, and a function that stops it,
- * and that kills it after `stopMs`.
+ * and that kills it after `stopMs`. A process that the command has started, such as that of a script, is not waited for.
  */
-export async function startCommand({ command, args = [], stopMs = STOP_MS } = {}) {
+export async function startCommand({ command, args = [], readyMs = READY_MS, stopMs = STOP_MS } = {}) {
   const words = [...findCommand(command), ...ARGUMENTS, ...args];
   // The command stops when this pipe closes, which happens when this process ends, in any way.
   const child = spawn(words[0], words.slice(1), { stdio: ["pipe", "pipe", "pipe"] });
@@ -57,13 +57,17 @@ export async function startCommand({ command, args = [], stopMs = STOP_MS } = {}
   child.stderr.setEncoding("utf8").on("data", (text) => {
     errors = (errors + text).slice(-KEPT_ERRORS);
   });
-  const ended = new Promise((resolve) => child.once("close", resolve));
-  const ready = await readyLine(child, ended).catch((cause) => {
-    child.kill();
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  let ready;
+  try {
+    ready = JSON.parse(await firstLine(child, readyMs));
+  } catch (cause) {
+    child.kill("SIGKILL");
     throw new Error(`${words.join(" ")}: has not become ready (${cause.message}): ${errors.trim()}`, { cause });
-  });
-  // A running emulator does not keep Node from ending.
-  for (const each of [child, child.stdin, child.stdout, child.stderr]) each.unref();
+  } finally {
+    // A command does not keep Node from ending.
+    for (const each of [child, child.stdin, child.stdout, child.stderr]) each.unref();
+  }
   const stop = async () => {
     child.ref();
     child.stdin.end();
@@ -82,19 +86,24 @@ export async function startCommand({ command, args = [], stopMs = STOP_MS } = {}
   return { ready, child, stop };
 }
 
-function readyLine(child, ended) {
+/** Resolve to the first line of the standard output. Later output is discarded. */
+function firstLine(child, limitMs) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no line within ${READY_MS / 1000} s`)), READY_MS);
+    const timer = setTimeout(() => reject(new Error(`no line within ${limitMs / 1000} s`)), limitMs);
     const settle = (how) => (value) => {
       clearTimeout(timer);
       how(value);
     };
     let output = "";
-    child.stdout.setEncoding("utf8").on("data", (text) => {
+    const read = (text) => {
       output += text;
-      if (output.includes("\n")) settle(resolve)(JSON.parse(output.split("\n", 1)[0]));
-    });
+      if (!output.includes("\n")) return;
+      child.stdout.off("data", read).resume();
+      settle(resolve)(output.split("\n", 1)[0]);
+    };
+    child.stdout.setEncoding("utf8").on("data", read);
     child.once("error", settle(reject));
-    ended.then((code) => settle(reject)(new Error(`it ended with code ${code}`)));
+    // Its standard error is complete then.
+    child.once("close", (code) => settle(reject)(new Error(`it ended with code ${code}`)));
   });
 }

@@ -170,15 +170,20 @@ export class Control {
 
   /** Call `end` with an error if nothing arrives at the socket of a request, and the emulator does not respond. */
   #watch(socket, name, limitMs, end) {
-    const began = performance.now();
+    let noticed = 0;
+    let quietAt = performance.now();
     socket.setTimeout(limitMs ?? this.#checkMs);
     socket.on("timeout", async () => {
       const received = socket.bytesRead;
+      if (received > noticed) {
+        noticed = received;
+        quietAt = performance.now() - this.#checkMs; // the event follows the last bytes after this time
+      }
       if (limitMs === undefined && ((await this.#responds()) || socket.bytesRead > received)) {
         socket.setTimeout(this.#checkMs);
         return;
       }
-      const waited = seconds(performance.now() - began);
+      const waited = seconds(performance.now() - quietAt);
       const text =
         limitMs === undefined
           ? `responded neither to ${name} for ${waited} nor to GET ${CHECK_PATH} for ${seconds(this.#checkMs)}`

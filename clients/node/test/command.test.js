@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { findCommand } from "../src/command.js";
+import { findCommand, startCommand } from "../src/command.js";
 
 /** Return a folder that exists during a test. */
 function folderOf(t) {
@@ -65,3 +65,23 @@ test("one sentence says that there is no command", (t) => {
   setEnvironment(t, { PATH: folder, ROCKETMQ_EMULATOR: "" });
   assert.throws(() => findCommand(), /^Error: rocketmq-emulator: there is no such command; .* set ROCKETMQ_EMULATOR /);
 });
+
+/** Check that a command ends, with an error if there is one, although a process that it has started runs on. */
+async function checkEnd(t, script, error) {
+  const command = program(folderOf(t), "emulator", `sleep 20 &\n${script}`);
+  const began = performance.now();
+  const end = async () => (await startCommand({ command, readyMs: 500, stopMs: 500 })).stop();
+  await (error ? assert.rejects(end, error) : end());
+  assert.ok(performance.now() - began < 15_000);
+}
+
+test("a command that is stopped does not wait for its child", (t) => checkEnd(t, "echo '{}'; cat > /dev/null"));
+
+test("a command that is killed does not wait for its child", (t) =>
+  checkEnd(t, "echo '{}'; exec sleep 20", /^Error: rocketmq-emulator: has not stopped within 0.5 s, and was killed; /));
+
+test("a command that prints another line is killed", (t) =>
+  checkEnd(t, "echo no JSON; exec sleep 20", /^Error: .*: has not become ready \(Unexpected token .*\): $/));
+
+test("a command that prints no line in time is killed", (t) =>
+  checkEnd(t, "trap '' TERM; sleep 20 & wait", /^Error: .*: has not become ready \(no line within 0.5 s\): $/));

@@ -1,5 +1,8 @@
 import assert from "node:assert";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { ControlError } from "rocketmq-testkit";
 import { Brokers } from "../src/brokers.js";
@@ -56,6 +59,49 @@ test("a stream of an emulator whose process is paused ends", async (t) => {
   child.kill("SIGSTOP");
   await assert.rejects(lines.next(), silent("GET /v1/journal/follow.*"));
 });
+
+/**
+ * Resolve to the URL of a control port that hangs after some checks with a response, and to a function that returns the time
+ * of the only line of its stream: half of `checkMs` after the last of these checks, or after the first one, began.
+ */
+const hanging = async (t, healthy, checkMs) => {
+  let checks = 0;
+  let lineAt;
+  let send;
+  const server = createServer(async (request, response) => {
+    if (request.url === "/healthz") {
+      if (++checks <= healthy) response.end();
+      if (checks !== Math.max(1, healthy)) return;
+      await sleep(checkMs / 2);
+      lineAt = performance.now();
+      send("id: 0\nevent: line\ndata: {}\n\n");
+    } else {
+      send = (line) => response.write(line);
+      response.flushHeaders();
+    }
+  }).listen(0, "127.0.0.1");
+  t.after(() => server.closeAllConnections());
+  t.after(() => server.close());
+  await once(server, "listening");
+  return [`http://127.0.0.1:${server.address().port}`, () => lineAt];
+};
+
+/** Check that the error of a stream that hangs has the time since its line. */
+const checkTime = async (t, healthy) => {
+  const [url, lineAt] = await hanging(t, healthy, 200);
+  const lines = new Journal(new Control(url, undefined, { checkMs: 200 })).follow();
+  await lines.next();
+  await assert.rejects(lines.next(), (error) => {
+    const [, found] = /responded neither to GET \/v1\/journal\/follow for ([\d.]+) s nor to /.exec(error.message);
+    const most = performance.now() - lineAt() + 1;
+    assert.ok(found > 0 && found * 1000 <= most, `${found} s; the line came ${most} ms before`);
+    return true;
+  });
+};
+
+test("a stream that hangs after a line names the time since then", (t) => checkTime(t, 2));
+
+test("a stream that hangs after a line during a check ends", (t) => checkTime(t, 0));
 
 test("a request that takes long is not cut", async (t) => {
   const control = (await pausable(t)).controlFor(1000);

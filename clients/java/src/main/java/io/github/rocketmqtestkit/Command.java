@@ -75,7 +75,8 @@ final class Command {
         try {
             if (!process.waitFor(STOP_SECONDS, TimeUnit.SECONDS)) {
                 process.destroyForcibly();
-                throw new RocketMQException(NAME + ": has not stopped within " + STOP_SECONDS + " seconds");
+                throw new RocketMQException(NAME + ": has not stopped within " + STOP_SECONDS
+                        + " s, and was killed; check that its process is not paused");
             }
         } catch (InterruptedException e) {
             process.destroyForcibly();
