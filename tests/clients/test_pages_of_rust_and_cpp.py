@@ -11,7 +11,7 @@ from pathlib import Path
 import page_snippets
 import pytest
 import rust_crates
-from killed_parent import check_emulator_ends_with
+from killed_parent import check_emulator_ends_with, stop_emulator_of
 from page_snippets import run_script, running, snippets, write_files
 from rocketmq_testkit.conformance.drivers import registry
 from rocketmq_testkit.conformance.drivers.build import build
@@ -28,11 +28,12 @@ fn main() {
     assert!(!mq.endpoint().is_empty());
     println!("no messages");
     loop {
-        std::thread::park();
+        mq.get("/healthz");
+        std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }
 """
-"""A program that starts an emulator with the page's code, and waits."""
+"""A program that starts an emulator with the page's code, and sends requests until one fails."""
 CPP = """\
 #include <iostream>
 
@@ -42,7 +43,12 @@ int main() {
     Emulator mq({"orders"});
     if (mq.get("/v1/messages/orders").find(R"("messages": [])") == std::string::npos) return 1;
     std::cout << "no messages" << std::endl;
-    for (;;) pause();
+    try {
+        for (;; usleep(10'000)) mq.get("/healthz");
+    } catch (const std::exception& error) {
+        std::cerr << error.what() << std::endl;
+        return 1;
+    }
 }
 """
 """As RUST, in C++."""
@@ -95,24 +101,67 @@ def test_cpp_page_leads_from_an_empty_folder_to_passing_tests(tmp_path: Path) ->
 @pytest.mark.executable
 def test_killed_rust_program_ends_its_emulator(tmp_path: Path) -> None:
     """The program uses the module of the page, as the tests of the page do."""
-    written("docs/rust.md", tmp_path)
-    for folder in ("src", "examples"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "src" / "lib.rs").touch()
-    (tmp_path / "examples" / "waiting.rs").write_text(RUST)
-    shutil.copy(rust_crates.LOCK, tmp_path)
-    rust_crates.ensure()
-    # The program replaces cargo.
-    check_killed(tmp_path, "cargo", "run", "--quiet", "--example", "waiting", **rust_crates.variables_of_cargo())
+    check_killed(tmp_path, *rust_program(tmp_path), **rust_crates.variables_of_cargo())
 
 
 @pytest.mark.executable
 def test_killed_cpp_program_ends_its_emulator(tmp_path: Path) -> None:
     """The program uses the class of the page, as the tests of the page do."""
-    written("docs/cpp.md", tmp_path)
-    (tmp_path / "waiting.cpp").write_text(CPP)
-    run_script(tmp_path, "g++ -std=c++17 waiting.cpp -o waiting")
-    check_killed(tmp_path, str(tmp_path / "waiting"))
+    check_killed(tmp_path, *cpp_program(tmp_path))
+
+
+@pytest.mark.executable
+def test_request_of_a_rust_program_to_an_emulator_that_hangs_fails(tmp_path: Path) -> None:
+    """The limit of the page is two minutes, and one second here."""
+    words = rust_program(tmp_path, ("from_secs(120)", "from_secs(1)"))
+    check_limit(tmp_path, *words, **rust_crates.variables_of_cargo())
+
+
+@pytest.mark.executable
+def test_request_of_a_cpp_program_to_an_emulator_that_hangs_fails(tmp_path: Path) -> None:
+    """The limit of the page is two minutes, and one second here."""
+    check_limit(tmp_path, *cpp_program(tmp_path, ("LIMIT = 120", "LIMIT = 1")))
+
+
+def rust_program(folder: Path, change: tuple[str, str] = ("", "")) -> tuple[str, ...]:
+    """Write the files of the page and RUST, and return the command of the program, which replaces cargo."""
+    written("docs/rust.md", folder)
+    changed(folder / "tests" / "emulator" / "mod.rs", *change)
+    for name in ("src", "examples"):
+        (folder / name).mkdir()
+    (folder / "src" / "lib.rs").touch()
+    (folder / "examples" / "sending.rs").write_text(RUST)
+    shutil.copy(rust_crates.LOCK, folder)
+    rust_crates.ensure()
+    return "cargo", "run", "--quiet", "--example", "sending"
+
+
+def cpp_program(folder: Path, change: tuple[str, str] = ("", "")) -> tuple[str, ...]:
+    """Write the files of the page, compile CPP, and return the command of the program."""
+    written("docs/cpp.md", folder)
+    changed(folder / "emulator.hpp", *change)
+    (folder / "sending.cpp").write_text(CPP)
+    run_script(folder, "g++ -std=c++17 sending.cpp -o sending")
+    return (str(folder / "sending"),)
+
+
+def changed(file: Path, old: str, new: str) -> None:
+    """Replace a text that a file contains once; do nothing if it is empty."""
+    if old:
+        text = file.read_text(encoding="utf-8")
+        assert text.count(old) == 1, f"{file.name} has {text.count(old)} times {old!r}"
+        file.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def check_limit(folder: Path, *words: str, **variables: str) -> None:
+    """Stop the emulator of a program as a debugger does. The program's request must end with an error in time."""
+    with running(folder, "sh", "-c", 'exec "$@" 2>&1', "sh", *words, **variables) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == "no messages\n"
+        stop_emulator_of(program)
+        output, _ = program.communicate(timeout=30)
+    assert re.search(r"GET /healthz: no response from 127\.0\.0\.1:\d+ within 1 ?s", output), output
+    assert program.returncode > 0
 
 
 def check_killed(folder: Path, *words: str, **variables: str) -> None:

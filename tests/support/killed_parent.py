@@ -1,4 +1,4 @@
-"""A killed program that has started the emulator: the emulator's process must end in the documented time."""
+"""A program that has started the emulator: its end, which must end the emulator, and a pause of the emulator."""
 
 import os
 import select
@@ -12,8 +12,7 @@ END_SECONDS_MAX = 2.0
 
 def check_emulator_ends_with(parent: subprocess.Popen[str]) -> None:
     """Kill a program whose only child is the emulator. The emulator's process must end in time."""
-    [child] = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text(encoding="ascii").split()
-    emulator = os.pidfd_open(int(child))
+    emulator = os.pidfd_open(_child(parent))
     try:
         ended = select.poll()
         ended.register(emulator, select.POLLIN)
@@ -25,3 +24,13 @@ def check_emulator_ends_with(parent: subprocess.Popen[str]) -> None:
         assert in_time, f"the emulator's process runs {END_SECONDS_MAX} s after the end of its parent"
     finally:
         os.close(emulator)
+
+
+def stop_emulator_of(parent: subprocess.Popen[str]) -> None:
+    """Pause the process of the emulator, which is the only child of a program, as SIGSTOP does."""
+    os.kill(_child(parent), signal.SIGSTOP)
+
+
+def _child(parent: subprocess.Popen[str]) -> int:
+    [child] = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text(encoding="ascii").split()
+    return int(child)
