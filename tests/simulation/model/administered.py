@@ -26,7 +26,7 @@ Concerns = Callable[[Key], bool]
 """True for the offsets that a change concerns."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Administered:
     """The expected state of one broker and of the name server."""
 
