@@ -127,8 +127,15 @@ func startProcess(path string, arguments []string) (*process, error) {
 		err = json.Unmarshal(line, &started.ready)
 	}
 	if err != nil {
-		_ = started.command.Process.Kill()
+		var limit time.Duration
+		if errors.Is(err, io.EOF) { // its standard output has ended: it ends, too
+			limit = stopTimeout
+		}
+		kill := time.AfterFunc(limit, func() { _ = started.command.Process.Kill() })
 		_ = started.command.Wait()
+		if kill.Stop() {
+			err = fmt.Errorf("it ended with code %d", started.command.ProcessState.ExitCode())
+		}
 		return nil, fmt.Errorf("%s: has not become ready (%w): %s", strings.Join(words, " "), err, started.errors)
 	}
 	return started, nil

@@ -53,6 +53,13 @@ func TestPythonWithoutThePackageIsNoCommand(t *testing.T) {
 	}
 }
 
+func TestCommandThatEndsIsQuoted(t *testing.T) {
+	_, err := startProcess(program(t, t.TempDir(), "emulator", "echo no such option >&2; exit 3"), nil)
+	if err == nil || !strings.HasSuffix(err.Error(), ": has not become ready (it ended with code 3): no such option") {
+		t.Error(err)
+	}
+}
+
 func TestEndOfACommandDoesNotWaitForItsChildren(t *testing.T) {
 	const limit = 500 * time.Millisecond
 	for script, want := range map[string]string{

@@ -1,6 +1,8 @@
 package rocketmqtest
 
 import (
+	"fmt"
+	"sort"
 	"strings"
 	"testing"
 )
@@ -11,7 +13,8 @@ const historiesMax = 5
 // acknowledged is the reason of an explanation about a message that a group has finished.
 const acknowledged = "ACKNOWLEDGED"
 
-// logHistories writes what became of the messages that not every group has acknowledged to the log of a failed test.
+// logHistories writes what became of the messages that not every group has acknowledged to the log of a failed test. A
+// message that brokers have copied to retry topics and dead letter queues is there once: its history has the copies.
 func (r *RocketMQ) logHistories(t testing.TB) {
 	t.Helper()
 	topics, err := r.Topics(false)
@@ -19,7 +22,10 @@ func (r *RocketMQ) logHistories(t testing.TB) {
 		t.Logf("rocketmqtest: no report: %v", err)
 		return
 	}
+	// Topics with copies are last: their messages may be in no other topic any more.
+	sort.SliceStable(topics, func(i, j int) bool { return !isOfCopies(topics[i].Name) && isOfCopies(topics[j].Name) })
 	var lines []string
+	seen := map[string]bool{}
 	left := 0
 	for _, topic := range topics {
 		messages, err := r.Messages(topic.Name)
@@ -27,6 +33,10 @@ func (r *RocketMQ) logHistories(t testing.TB) {
 			continue // a topic that was deleted meanwhile
 		}
 		for _, message := range messages {
+			if seen[message.ID] {
+				continue
+			}
+			seen[message.ID] = true
 			told, err := r.unfinished(message)
 			if err != nil || told == "" {
 				continue
@@ -37,12 +47,15 @@ func (r *RocketMQ) logHistories(t testing.TB) {
 		}
 	}
 	if left > historiesMax {
-		lines = append(lines, "and further messages")
+		lines = append(lines, fmt.Sprintf("and further messages: %d", left-historiesMax))
 	}
 	if len(lines) > 0 {
 		t.Logf("rocketmqtest: messages that are not acknowledged:\n%s", strings.Join(lines, "\n"))
 	}
 }
+
+// isOfCopies reports if a topic is a retry topic or a dead letter queue.
+func isOfCopies(topic string) bool { return strings.HasPrefix(topic, "%") }
 
 // unfinished returns the explanation and the history of a message; nothing if each group has acknowledged it.
 func (r *RocketMQ) unfinished(message Message) (string, error) {
@@ -62,6 +75,6 @@ func (r *RocketMQ) unfinished(message Message) (string, error) {
 	if len(lines) == 0 {
 		return "", nil
 	}
-	history, err := r.History(message.ID)
+	history, err := r.HistoryOf(Wanted{Message: message.ID, Topic: message.Topic})
 	return strings.Join(append(lines, history.String()), "\n"), err
 }

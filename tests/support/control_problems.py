@@ -357,7 +357,7 @@ MISTAKES: list[tuple[str, str, Any, int, str, str]] = [
     ("POST", "/v1/faults", {"then": "x"}, 400, "invalid-value", "rule: fault='x': there is no such fault; there are"),
     ("GET", "/v1/faults/ghost", None, 404, "not-found", "name=ghost: there is no such rule"),
     ("DELETE", "/v1/faults/ghost", None, 404, "not-found", "name=ghost: there is no such rule"),
-    ("DELETE", "/v1/snapshots/ghost", None, 404, "not-found", "snapshot=ghost: there is no such snapshot"),
+    ("DELETE", "/v1/snapshots/ghost", None, 404, "not-found", "create one with POST /v1/snapshots"),
     ("DELETE", "/v1/forks/ghost", None, 404, "not-found", "fork=ghost: there is no such fork"),
     (
         "POST",

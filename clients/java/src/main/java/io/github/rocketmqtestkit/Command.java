@@ -153,17 +153,20 @@ final class Command {
         CompletableFuture<String> line = new CompletableFuture<>();
         daemon("rocketmq-emulator-output", () -> {
             try (BufferedReader output = reader(process.getInputStream())) {
-                String first = output.readLine();
-                line.complete(first == null ? "" : first);
+                line.complete(output.readLine());
                 while (output.readLine() != null) {
                     // A full pipe would block the command.
                 }
             } catch (IOException e) {
-                line.complete("");
+                line.complete(null);
             }
         });
         try {
-            return line.get(READY_SECONDS, TimeUnit.SECONDS);
+            String first = line.get(READY_SECONDS, TimeUnit.SECONDS);
+            if (first == null) {
+                throw new IllegalArgumentException(ending());
+            }
+            return first;
         } catch (ExecutionException e) {
             throw new IllegalStateException(e);
         } catch (TimeoutException e) {
@@ -172,6 +175,12 @@ final class Command {
             Thread.currentThread().interrupt();
             throw new TimeoutException("the thread was interrupted");
         }
+    }
+
+    /** Returns the end of a command whose standard output has ended, as a clause. */
+    private String ending() throws InterruptedException {
+        boolean hasEnded = process.waitFor(STOP_SECONDS, TimeUnit.SECONDS);
+        return hasEnded ? "it ended with code " + process.exitValue() : "it has closed its standard output";
     }
 
     private void keep(InputStream stream) {

@@ -1,21 +1,31 @@
 package io.github.rocketmqtestkit;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 
 /** The text about the messages of a failed test that not every group has acknowledged. */
 final class Report {
     private static final String ACKNOWLEDGED = "ACKNOWLEDGED";
     private static final int HISTORIES_MAX = 10;
+    private static final String COPIES = "%";
 
     private Report() {}
 
-    /** Returns explanations and histories; an empty text if there is no such message. */
+    /**
+     * Returns explanations and histories; an empty text if there is no such message. A message that brokers have copied
+     * to retry topics and dead letter queues is there once: its history has the copies.
+     */
     static String of(RocketMQ mq) {
         List<String> lines = new ArrayList<>();
+        Set<String> seen = new HashSet<>();
         int left = 0;
-        for (TopicInfo topic : mq.topics()) {
-            for (Message message : messages(mq, topic.name())) {
+        for (String topic : topics(mq)) {
+            for (Message message : messages(mq, topic)) {
+                if (!seen.add(message.id())) {
+                    continue;
+                }
                 List<String> unfinished = unfinished(mq, message);
                 if (unfinished.isEmpty()) {
                     continue;
@@ -23,7 +33,7 @@ final class Report {
                 left++;
                 if (left <= HISTORIES_MAX) {
                     lines.addAll(unfinished);
-                    lines.add(mq.history(message.id()).toString());
+                    lines.add(mq.history(message.id(), null, message.topic()).toString());
                 }
             }
         }
@@ -31,6 +41,17 @@ final class Report {
             lines.add("and further messages: " + (left - HISTORIES_MAX));
         }
         return String.join("\n", lines);
+    }
+
+    /** Returns the names of all topics, those with copies last: their messages may be in no other topic any more. */
+    private static List<String> topics(RocketMQ mq) {
+        List<String> names = new ArrayList<>();
+        List<String> copies = new ArrayList<>();
+        for (TopicInfo topic : mq.topics()) {
+            (topic.name().startsWith(COPIES) ? copies : names).add(topic.name());
+        }
+        names.addAll(copies);
+        return names;
     }
 
     private static List<Message> messages(RocketMQ mq, String topic) {

@@ -150,6 +150,19 @@ class EmulatorTest {
     }
 
     @Test
+    void reportHasAMessageOnceWithAllItsCopies(RocketMQ mq) {
+        Message sent = mq.topic("orders").send("x");
+        for (String topic : List.of("orders", "%RETRY%billing", "%DLQ%billing")) {
+            mq.createTopic(topic);
+            mq.topic(topic).send(NewMessage.of("x").property("UNIQ_KEY", sent.id()));
+        }
+        mq.topic("orders").send("y");
+        String report = mq.report();
+        assertEquals(2, report.split("(?m)^message \\w+ of orders$", -1).length - 1, report);
+        assertFalse(report.contains("further"), report);
+    }
+
+    @Test
     void unknownNamesAreErrorsWithTheNearest(RocketMQ mq) {
         RocketMQException unknown = assertThrows(RocketMQException.class, () -> mq.topic("order").list());
         assertTrue(unknown.isNotFound());
