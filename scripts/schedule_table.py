@@ -11,7 +11,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "tests" / "simulation" / "record.json"
 FIRST_WHOLE = 10_000_000
-"""The first number of a schedule of full length, as in `tests/simulation/world/schedule_record.py`."""
+"""The first number of a schedule of full length, as in `tests/simulation/simulations/schedule_record.py`."""
 HEAD = "| code of `emulator/` | commits | dates | full length | 20 actions | failed |"
 _LINE = re.compile(r"^  [\d,]+ schedules of full length .*$", re.MULTILINE)
 

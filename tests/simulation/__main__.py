@@ -1,4 +1,4 @@
-"""Runs a program of the folder `world`, for instance one seed of a simulation, and prints its actions.
+"""Runs a program of the folder `simulations`, for instance one seed of a simulation, and prints its actions.
 
 python tests/simulation {simulation,cluster,cluster_forks,durability,broker_faults} SEED
 python tests/simulation {ruled_requests,all_operations} SEED
@@ -13,6 +13,6 @@ from runpy import run_path
 FOLDER = Path(__file__).resolve().parent
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(FOLDER / "model"), str(FOLDER / "world"), str(FOLDER.parent / "support")]
+    sys.path[:0] = [str(FOLDER / "model"), str(FOLDER / "simulations"), str(FOLDER.parent / "support")]
     sys.argv = sys.argv[1:]
-    run_path(str(FOLDER / "world" / f"{sys.argv[0]}.py"), run_name="__main__")
+    run_path(str(FOLDER / "simulations" / f"{sys.argv[0]}.py"), run_name="__main__")

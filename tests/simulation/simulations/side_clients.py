@@ -54,68 +54,71 @@ def _place(action: "Action") -> tuple[str, int]:
 # messages
 
 
-def _message(world: "AllOperations", action: "Action", properties: dict[str, str]) -> SendMessage:
+def _message(simulation: "AllOperations", action: "Action", properties: dict[str, str]) -> SendMessage:
     topic, queue_id = _place(action)
-    body, now = f"s{world.steps}", world.session.now_ms
+    body, now = f"s{simulation.steps}", simulation.session.now_ms
     return SendMessage("side-producers", topic, queue_id, body.encode(), properties, HOST, now)
 
 
-def _refusal(world: "AllOperations", topic: str) -> str:
+def _refusal(simulation: "AllOperations", topic: str) -> str:
     """Return the error of a send. Upstream checks no permission of the topic: that is for clients, in its route."""
-    return "" if topic in world.side.topics else "TOPIC_NOT_EXIST"
+    return "" if topic in simulation.side.topics else "TOPIC_NOT_EXIST"
 
 
-def send(world: "AllOperations", action: "Action") -> None:
+def send(simulation: "AllOperations", action: "Action") -> None:
     """Send a message to a topic that may not exist."""
-    sent = _message(world, action, {"UNIQ_KEY": f"s{world.steps}"})
-    if not world.request(sent, _refusal(world, sent.topic)):
-        _stored(world, sent, f"s{world.steps}", world.result)
+    sent = _message(simulation, action, {"UNIQ_KEY": f"s{simulation.steps}"})
+    if not simulation.request(sent, _refusal(simulation, sent.topic)):
+        _stored(simulation, sent, f"s{simulation.steps}", simulation.result)
 
 
-def _stored(world: "AllOperations", sent: SendMessage, body: str, result: object) -> None:
+def _stored(simulation: "AllOperations", sent: SendMessage, body: str, result: object) -> None:
     assert isinstance(result, SendResult), result
     topic, queue_id = sent.topic, sent.queue_id
-    queue = world.side.messages[topic, queue_id]
+    queue = simulation.side.messages[topic, queue_id]
     if (result.queue_id, result.queue_offset) != (queue_id, len(queue)):
         raise Violation(f"{body} is stored as {result}, and {topic}@{queue_id} has {len(queue)} messages")
     queue.append(body)
-    world.side.unacknowledged[topic].add(body)
+    simulation.side.unacknowledged[topic].add(body)
 
 
-def reply(world: "AllOperations", action: "Action") -> None:
+def reply(simulation: "AllOperations", action: "Action") -> None:
     """Send a reply to the client that listens, to one that does not exist, or to none."""
-    receiver = (world.listener.channel.channel_id, "nobody", None)[action.c % 3]
-    properties = {"CORRELATION_ID": str(world.steps), **({} if receiver is None else {"REPLY_TO_CLIENT": receiver})}
-    sent, body = _message(world, action, properties), f"s{world.steps}"
-    refused = _refusal(world, sent.topic)
+    receiver = (simulation.listener.channel.channel_id, "nobody", None)[action.c % 3]
+    properties = {
+        "CORRELATION_ID": str(simulation.steps),
+        **({} if receiver is None else {"REPLY_TO_CLIENT": receiver}),
+    }
+    sent, body = _message(simulation, action, properties), f"s{simulation.steps}"
+    refused = _refusal(simulation, sent.topic)
 
     def on_answer(outcome: Outcome) -> None:
         if not refused:
             assert isinstance(outcome, SendResult), outcome
             if outcome.code.name != "SYSTEM_ERROR" and receiver in ("nobody", None):
                 raise Violation(f"a reply to {receiver}: {outcome}")
-            _stored(world, sent, body, outcome)
+            _stored(simulation, sent, body, outcome)
 
-    world.request(SendReplyMessage(sent), refused, waits=True, on_answer=on_answer)
+    simulation.request(SendReplyMessage(sent), refused, waits=True, on_answer=on_answer)
 
 
 # consumers that pull
 
 
-def pull(world: "AllOperations", action: "Action") -> None:
+def pull(simulation: "AllOperations", action: "Action") -> None:
     """Pull from an offset, or from the offset of a pending reset."""
     (topic, queue_id), group = _place(action), PULLERS[action.c % 2]
-    found = world.side.topics.get(topic)
-    queue = world.side.messages[topic, queue_id]
+    found = simulation.side.topics.get(topic)
+    queue = simulation.side.messages[topic, queue_id]
     offset = action.d % (len(queue) + 1)
     operation = pull_of(group, topic, queue=queue_id, offset=offset, count=8)
-    world.side.use_group(group)
-    if world.request(operation, "TOPIC_NOT_EXIST" if found is None else ""):
+    simulation.side.use_group(group)
+    if simulation.request(operation, "TOPIC_NOT_EXIST" if found is None else ""):
         return
-    result = world.result
+    result = simulation.result
     assert isinstance(result, consume.PullResult), result
     bodies = [decode(record).body.decode() for record in result.records]
-    reset = world.side.resets.pop((group, topic, queue_id), None)
+    reset = simulation.side.resets.pop((group, topic, queue_id), None)
     wanted = queue[offset : offset + 8] if reset is None else []
     if bodies != wanted:
         raise Violation(f"{operation} returns {bodies}, expected are {wanted}")
@@ -124,166 +127,170 @@ def pull(world: "AllOperations", action: "Action") -> None:
         raise Violation(f"{operation} continues at {result.next_begin_offset}, expected is {after}")
 
 
-def commit(world: "AllOperations", action: "Action") -> None:
+def commit(simulation: "AllOperations", action: "Action") -> None:
     """Commit an offset of a group in a topic; one of them may not exist."""
     (topic, queue_id), group = _place(action), PULLERS[action.c % 2]
-    offset = action.d % (len(world.side.messages[topic, queue_id]) + 1)
-    code = "SUBSCRIPTION_GROUP_NOT_EXIST" if group not in world.side.groups else ""
-    if not code and topic not in world.side.topics:
+    offset = action.d % (len(simulation.side.messages[topic, queue_id]) + 1)
+    code = "SUBSCRIPTION_GROUP_NOT_EXIST" if group not in simulation.side.groups else ""
+    if not code and topic not in simulation.side.topics:
         code = "TOPIC_NOT_EXIST"
-    refused = world.request(UpdateConsumerOffset(group, topic, queue_id, offset), code)
-    if not refused and (group, topic, queue_id) not in world.side.resets:
-        world.side.commit((group, topic, queue_id), offset, world.session.now_ms)
+    refused = simulation.request(UpdateConsumerOffset(group, topic, queue_id, offset), code)
+    if not refused and (group, topic, queue_id) not in simulation.side.resets:
+        simulation.side.commit((group, topic, queue_id), offset, simulation.session.now_ms)
 
 
 # consumers that pop
 
 
-def pop(world: "AllOperations", action: "Action") -> None:
+def pop(simulation: "AllOperations", action: "Action") -> None:
     """Pop from all queues of a topic that may not exist."""
-    take(world, SIDE_TOPICS[action.a % 3], INVISIBLE_MS[action.b % 3], 1 + action.c % 8)
+    take(simulation, SIDE_TOPICS[action.a % 3], INVISIBLE_MS[action.b % 3], 1 + action.c % 8)
 
 
-def take(world: "AllOperations", topic: str, invisible_ms: int, count: int) -> int:
+def take(simulation: "AllOperations", topic: str, invisible_ms: int, count: int) -> int:
     """Pop from all queues of a topic; return the number of messages."""
     operation = consume.PopMessage(
-        POPPERS, topic, -1, count, invisible_ms, born_ms=world.session.now_ms, exp_type="TAG", exp="*"
+        POPPERS, topic, -1, count, invisible_ms, born_ms=simulation.session.now_ms, exp_type="TAG", exp="*"
     )
-    missing = topic not in world.side.topics
+    missing = topic not in simulation.side.topics
     if not missing:
-        world.side.use_group(POPPERS)
-    if world.request(operation, "TOPIC_NOT_EXIST" if missing else ""):
+        simulation.side.use_group(POPPERS)
+    if simulation.request(operation, "TOPIC_NOT_EXIST" if missing else ""):
         return 0
-    result = world.result
+    result = simulation.result
     assert isinstance(result, consume.PopResult), result
     for message in result.messages:
         body = decode(message.record).body.decode()
-        handle = handle_of(POPPERS, topic, message, result, broker=world.session.broker.name)
-        world.side.took(topic, body)
-        world.handles.append(Held(topic, body, handle))
+        handle = handle_of(POPPERS, topic, message, result, broker=simulation.session.broker.name)
+        simulation.side.took(topic, body)
+        simulation.handles.append(Held(topic, body, handle))
     return len(result.messages)
 
 
-def ack(world: "AllOperations", action: "Action") -> None:
+def ack(simulation: "AllOperations", action: "Action") -> None:
     """Acknowledge a message of a topic, or one of a topic that was deleted since."""
-    if world.stale and action.b % 3 == 0:
-        _ack_stale(world, world.stale[action.a % len(world.stale)].handle)
-    elif not world.handles:
+    if simulation.stale and action.b % 3 == 0:
+        _ack_stale(simulation, simulation.stale[action.a % len(simulation.stale)].handle)
+    elif not simulation.handles:
         return
     else:
-        acknowledge(world, world.handles.pop(action.a % len(world.handles)))
+        acknowledge(simulation, simulation.handles.pop(action.a % len(simulation.handles)))
 
 
-def acknowledge(world: "AllOperations", held: Held) -> None:
+def acknowledge(simulation: "AllOperations", held: Held) -> None:
     """Acknowledge a message; its invisible duration may be over, and then it is redelivered."""
     handle = held.handle
-    world.request(consume.AckMessage(POPPERS, handle.topic, handle.queue_id, receipt(handle), handle.offset))
-    world.side.acknowledged(held.topic, held.body, in_time=world.session.now_ms < handle.hidden_until)
+    simulation.request(consume.AckMessage(POPPERS, handle.topic, handle.queue_id, receipt(handle), handle.offset))
+    simulation.side.acknowledged(held.topic, held.body, in_time=simulation.session.now_ms < handle.hidden_until)
 
 
-def _ack_stale(world: "AllOperations", handle: obs.Handle) -> None:
+def _ack_stale(simulation: "AllOperations", handle: obs.Handle) -> None:
     """Acknowledge with a receipt of a deleted topic, which acknowledges no message of a new topic with its name."""
-    broker = world.session.broker
+    broker = simulation.session.broker
     code = "NO_MESSAGE" if handle.offset > broker.store.max_offset(handle.topic, handle.queue_id) else ""
     if broker.topics.find(handle.topic) is None:
         code = "TOPIC_NOT_EXIST"
-    world.request(consume.AckMessage(POPPERS, handle.topic, handle.queue_id, receipt(handle), handle.offset), code)
+    simulation.request(consume.AckMessage(POPPERS, handle.topic, handle.queue_id, receipt(handle), handle.offset), code)
 
 
-def batch_ack(world: "AllOperations", action: "Action") -> None:
+def batch_ack(simulation: "AllOperations", action: "Action") -> None:
     """Acknowledge several messages with one request, or none."""
     if action.b % 6 == 5:
-        world.request(consume.BatchAckMessage(None, world.session.broker.name), "NO_MESSAGE")
+        simulation.request(consume.BatchAckMessage(None, simulation.session.broker.name), "NO_MESSAGE")
         return
-    taken, world.handles = world.handles[: 1 + action.a % 4], world.handles[1 + action.a % 4 :]
+    taken, simulation.handles = simulation.handles[: 1 + action.a % 4], simulation.handles[1 + action.a % 4 :]
     entries = [
         batch_entry(held.handle, held.topic, 1 << (held.handle.offset - held.handle.start_offset)) for held in taken
     ]
     if entries:
-        world.request(consume.BatchAckMessage(entries, world.session.broker.name))
+        simulation.request(consume.BatchAckMessage(entries, simulation.session.broker.name))
         for held in taken:
-            in_time = world.session.now_ms < held.handle.hidden_until
-            world.side.acknowledged(held.topic, held.body, in_time=in_time)
+            in_time = simulation.session.now_ms < held.handle.hidden_until
+            simulation.side.acknowledged(held.topic, held.body, in_time=in_time)
 
 
 # requests of the broker to a client
 
 
-def beat(world: "AllOperations") -> None:
+def beat(simulation: "AllOperations") -> None:
     """Register the client that listens."""
     subscriptions = [build_subscription(topic, "*", "TAG") for topic in SIDE_TOPICS[:2]]
     data = ConsumerData("side-push", subscriptions=subscriptions)
-    client_id = world.listener.channel.channel_id
-    world.request(Heartbeat(client_id, ["side-producers"], [data], version=VERSION), client=world.listener)
+    client_id = simulation.listener.channel.channel_id
+    simulation.request(Heartbeat(client_id, ["side-producers"], [data], version=VERSION), client=simulation.listener)
 
 
-def pushed(world: "AllOperations", client: Client, effect: Effect) -> None:
+def pushed(simulation: "AllOperations", client: Client, effect: Effect) -> None:
     """Note a request of the broker, to which the client responds in a later action."""
     if isinstance(effect, ServerRequest):
-        (world.to_respond if effect.ticket % 3 else world.tickets).append(effect.ticket)
+        (simulation.to_respond if effect.ticket % 3 else simulation.tickets).append(effect.ticket)
         if isinstance(effect, PushReplyMessage) and not effect.body.decode().startswith("s"):
             raise Violation(f"no reply was sent: {effect}")
 
 
-def respond(world: "AllOperations", action: "Action") -> None:
+def respond(simulation: "AllOperations", action: "Action") -> None:
     """Respond to a request of the broker, to an earlier one again, or to one that the broker never sent."""
-    ticket = world.tickets[-1 - action.a % len(world.tickets)] if world.tickets and action.b % 5 else 10_000 + action.a
+    ticket = (
+        simulation.tickets[-1 - action.a % len(simulation.tickets)]
+        if simulation.tickets and action.b % 5
+        else 10_000 + action.a
+    )
     code = (0, 0, 1)[action.c % 3]
-    world.request(ClientResponded(ticket, code, None, {}, body=b"{}"), client=world.listener)
+    simulation.request(ClientResponded(ticket, code, None, {}, body=b"{}"), client=simulation.listener)
 
 
-def drop_inactive(world: "AllOperations", action: "Action") -> None:
+def drop_inactive(simulation: "AllOperations", action: "Action") -> None:
     """Drop the inactive waiting requests of a client: those of the simulation are all active."""
-    before, operation = world.digest(), DropInactiveRequests()
-    world.request(operation, client=world.clients[action.client % len(world.clients)])
-    world.compare(before, operation)
+    before, operation = simulation.digest(), DropInactiveRequests()
+    simulation.request(operation, client=simulation.clients[action.client % len(simulation.clients)])
+    simulation.compare(before, operation)
 
 
 # requests of tools
 
 
-def resume_check(world: "AllOperations", action: "Action") -> None:
+def resume_check(simulation: "AllOperations", action: "Action") -> None:
     """Resume the checks of a half message, which may be ended, or try to with an id of no message."""
-    session = world.session
-    known = world.halves.open
+    session = simulation.session
+    known = simulation.halves.open
     if not known or action.b % 4 == 3:
-        world.request(ResumeCheckHalfMessage(("", "AB", None, "F" * 32)[action.c % 4]), "SYSTEM_ERROR")
+        simulation.request(ResumeCheckHalfMessage(("", "AB", None, "F" * 32)[action.c % 4]), "SYSTEM_ERROR")
         return
     half = known[action.a % len(known)]
     offset = session.broker.store.max_offset(HALF_TOPIC, 0)
     message_id = offset_message_id(session.broker.store.store_host, half.physical_offset)
-    world.request(ResumeCheckHalfMessage(message_id))
+    simulation.request(ResumeCheckHalfMessage(message_id))
     record = session.broker.store.log.record_at(half.physical_offset)
     assert record is not None
     topic = decode(record).property_map()["REAL_TOPIC"]
     session.note(obs.Prepared(session.now_ms, topic, half.message_id, offset))
 
 
-def clean_unused_topics(world: "AllOperations", action: "Action") -> None:
+def clean_unused_topics(simulation: "AllOperations", action: "Action") -> None:
     """Delete the queues of topics that do not exist: of replies that arrived after the deletion of their topic."""
-    world.request(tools.CleanUnusedTopic())
-    world.side.clean_unused_topics()
+    simulation.request(tools.CleanUnusedTopic())
+    simulation.side.clean_unused_topics()
 
 
-def delete_files(world: "AllOperations", action: "Action") -> None:
+def delete_files(simulation: "AllOperations", action: "Action") -> None:
     """Request the deletion of expired files: the log has none."""
-    world.request(cluster.DeleteExpiredCommitLog())
+    simulation.request(cluster.DeleteExpiredCommitLog())
 
 
-def roll_back_pops(world: "AllOperations", action: "Action") -> None:
+def roll_back_pops(simulation: "AllOperations", action: "Action") -> None:
     """Convert the records of pops to check points; brokers without records have none.
 
     With records, most receipt handles lose their message. The model does not know which, so nothing is sent.
     """
-    if not world.setup.configs()[0].pop_consumer_kv_service_enable:
-        _without_effect(consume.RollBackPops())(world, action)
+    if not simulation.setup.configs()[0].pop_consumer_kv_service_enable:
+        _without_effect(consume.RollBackPops())(simulation, action)
 
 
 def _without_effect(operation: Operation) -> Change:
-    def request(world: "AllOperations", action: "Action") -> None:
-        before = world.digest()
-        world.request(operation)
-        world.compare(before, operation)
+    def request(simulation: "AllOperations", action: "Action") -> None:
+        before = simulation.digest()
+        simulation.request(operation)
+        simulation.compare(before, operation)
 
     return request
 
