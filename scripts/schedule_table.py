@@ -10,10 +10,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = ROOT / "tests" / "simulation" / "record.json"
-FIRST_WHOLE = 10_000_000
-"""The first number of a schedule of full length, as in `tests/simulation/simulations/schedule_record.py`."""
-HEAD = "| code of `emulator/` | commits | dates | full length | 20 actions | failed |"
-_LINE = re.compile(r"^  [\d,]+ schedules of full length .*$", re.MULTILINE)
+FIRST_WHOLE, FIRST_OPERATIONS = 10_000_000, 20_000_000
+"""The first number of a schedule of full length, and the first one of all operations.
+
+They are those of `tests/simulation/simulations/schedule_record.py`.
+"""
+HEAD = "| code of `emulator/` | commits | dates | full length | all operations | 20 actions | failed |"
+_LINE = re.compile(r"^  [\d,]+ schedules of full length, .*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -23,16 +26,17 @@ class Row:
     code: str
     commits: list[str]
     dates: list[str]
-    whole: int
     _: KW_ONLY
+    whole: int
+    operations: int
     short: int
     failed: int
 
     def line(self) -> str:
         """Return the line of the table."""
         code = f"`{self.code}`" if self.code else ""
-        values = ", ".join(self.commits), _span(self.dates), f"{self.whole:,}", f"{self.short:,}", f"{self.failed:,}"
-        return f"| {code} | {' | '.join(values)} |"
+        numbers = (f"{number:,}" for number in (self.whole, self.operations, self.short, self.failed))
+        return f"| {' | '.join((code, ', '.join(self.commits), _span(self.dates), *numbers))} |"
 
 
 def rows(page: str, record: Path = RECORD) -> list[Row]:
@@ -54,7 +58,8 @@ def _row(code: str, runs: list[dict[str, Any]]) -> Row:
         code=code,
         commits=list(dict.fromkeys(run["commit"] for run in runs)),
         dates=[run["date"] for run in runs],
-        whole=sum(run["count"] for run in runs if run["first"] >= FIRST_WHOLE),
+        whole=sum(run["count"] for run in runs if FIRST_WHOLE <= run["first"] < FIRST_OPERATIONS),
+        operations=sum(run["count"] for run in runs if run["first"] >= FIRST_OPERATIONS),
         short=sum(run["count"] for run in runs if run["first"] < FIRST_WHOLE),
         failed=sum(len(run["failed"]) for run in runs),
     )
@@ -82,17 +87,17 @@ def _codes_of(page: str) -> dict[str, str]:
 
 def table(page: str) -> list[str]:
     """Return the lines of the table."""
-    return [HEAD, "|---|---|---|---:|---:|---:|", *(row.line() for row in rows(page))]
+    return [HEAD, "|---|---|---|---:|---:|---:|---:|", *(row.line() for row in rows(page))]
 
 
 def summary(record: Path = RECORD) -> str:
     """Return the numbers of all recorded schedules as one line."""
     content = json.loads(record.read_text(encoding="utf-8"))
     failed = sum(len(run["failed"]) for run in content["runs"])
-    dates = _span([run["date"] for run in content["runs"]])
-    when = f"from {dates}" if " to " in dates else f"on {dates}"
-    numbers = f"{content['whole']:,} schedules of full length and {content['short']:,} of 20 actions"
-    return f"  {numbers} ran {when}; {f'{failed:,}' if failed else 'none'} failed."
+    last = max(run["date"] for run in content["runs"])
+    numbers = f"{content['whole']:,} schedules of full length, {content['operations']:,} of all operations"
+    others = f"{content['short']:,} short ones ran by {last}; {f'{failed:,}' if failed else 'none'} failed."
+    return f"  {numbers} and {others}"
 
 
 def with_summary(page: str, line: str) -> str:

@@ -1,11 +1,11 @@
 """The record of the schedules that have run: `tests/simulation/record.json`, with one entry for each run.
 
-    {"short": 36000, "whole": 0, "runs": [
+    {"short": 36000, "whole": 0, "operations": 0, "runs": [
         {"date": "2026-11-27", "commit": "4b0f52e9", "first": 1000000, "count": 36000, "failed": []}]}
 
-The number of a schedule says if it is short (20 actions) or whole (all actions of its seed, 60 to 150). The schedules
-of all operations are whole and have numbers of their own. The numbers of runs do not overlap, so that the sums `short`
-and `whole` count different schedules. The tests of `make test` run the same numbers each time and are not recorded.
+The number of a schedule says if it is short (20 actions), whole (all actions of its seed, 60 to 150), or of the
+simulation of all operations (70 actions). The numbers of runs do not overlap, so that the sums `short`, `whole` and
+`operations` count different schedules. The tests of `make test` run the same numbers each time and are not recorded.
 """
 
 import json
@@ -50,9 +50,14 @@ class Run:
         return self.first + self.count
 
     @property
-    def is_whole(self) -> bool:
-        """True if its schedules have all actions of their seeds."""
-        return self.first >= FIRST_WHOLE
+    def kind(self) -> Kind:
+        """The kind of its schedules."""
+        return kind_of(self.first)
+
+
+def kind_of(number: int) -> Kind:
+    """Return the kind of a schedule."""
+    return "short" if number < FIRST_WHOLE else "whole" if number < FIRST_OPERATIONS else "operations"
 
 
 def read(path: Path) -> list[Run]:
@@ -69,11 +74,8 @@ def read(path: Path) -> list[Run]:
 
 
 def totals(runs: Sequence[Run]) -> dict[str, int]:
-    """Return the number of short and of whole schedules."""
-    return {
-        kind: sum(run.count for run in runs if run.is_whole == is_whole)
-        for kind, is_whole in (("short", False), ("whole", True))
-    }
+    """Return the number of schedules of each kind."""
+    return {kind: sum(run.count for run in runs if run.kind == kind) for kind in NUMBERS}
 
 
 def problems(runs: Sequence[Run]) -> list[str]:
@@ -109,11 +111,11 @@ def next_number(path: Path, kind: Kind = "short") -> int:
 
 
 def add(run: Run, path: Path) -> int:
-    """Add a run to the record and return the number of all schedules of its length. Raises ValueError."""
+    """Add a run to the record and return the number of all schedules of its kind. Raises ValueError."""
     runs = [*read(path), run]
     wrong = problems(runs)
     if wrong:
         raise ValueError("; ".join(wrong))
     content = {**totals(runs), "runs": [asdict(each) for each in runs]}
     path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    return sum(each.count for each in runs if each.is_whole == run.is_whole)
+    return totals(runs)[run.kind]

@@ -12,7 +12,7 @@ from schedule_record import FIRST, FIRST_WHOLE, Run, read
 
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "record.json").write_text('{"short": 0, "whole": 0, "runs": []}')
+    (tmp_path / "record.json").write_text('{"short": 0, "whole": 0, "operations": 0, "runs": []}')
     (tmp_path / "found.txt").write_text("# none\n")
     monkeypatch.setattr("long_run.RECORD", tmp_path / "record.json")
     monkeypatch.setattr(short_schedules, "FOUND", tmp_path / "found.txt")

@@ -15,7 +15,7 @@ RUN = Run("2026-11-27", "4b0f52e9", FIRST, 100, failed=[FIRST + 7])
 @pytest.fixture
 def record(tmp_path: Path) -> Path:
     path = tmp_path / "record.json"
-    path.write_text('{"short": 0, "whole": 0, "runs": []}')
+    path.write_text('{"short": 0, "whole": 0, "operations": 0, "runs": []}')
     return path
 
 
@@ -83,16 +83,16 @@ def test_whole_schedules_have_numbers_and_a_sum_of_their_own(record: Path) -> No
     assert add(replace(RUN, first=FIRST_WHOLE, count=40, failed=[]), record) == 40
     assert next_number(record, "whole") == FIRST_WHOLE + 40
     assert next_number(record) == FIRST + 100
-    assert totals(read(record)) == {"short": 100, "whole": 40}
+    assert totals(read(record)) == {"short": 100, "whole": 40, "operations": 0}
 
 
-def test_schedules_of_all_operations_have_numbers_of_their_own(record: Path) -> None:
-    """They count as whole ones; the numbers of the others, whose programs stay as they are, continue without them."""
+def test_schedules_of_all_operations_have_numbers_and_a_sum_of_their_own(record: Path) -> None:
+    """The numbers of the others, whose programs stay as they are, continue without them."""
     first = next_number(record, "operations")
-    add(replace(RUN, first=first, count=40, failed=[]), record)
+    assert add(replace(RUN, first=first, count=40, failed=[]), record) == 40
     assert next_number(record, "operations") == first + 40
     assert next_number(record, "whole") == FIRST_WHOLE
-    assert totals(read(record)) == {"short": 0, "whole": 40}
+    assert totals(read(record)) == {"short": 0, "whole": 0, "operations": 40}
     assert {schedule(number)[0].name for number in (FIRST_OPERATIONS, first)} == {"all operations"}
     assert schedule(FIRST_OPERATIONS - 1)[0].name != "all operations"
     [wrong] = problems([replace(RUN, first=FIRST_OPERATIONS - 20, count=40, failed=[])])
