@@ -56,7 +56,7 @@ class LogState:
     @property
     def is_empty(self) -> bool:
         """True if no message was ever stored."""
-        return not self.shared and not self.segments.get(0) and len(self.segments) == 1
+        return not self.shared and self.segments == {0: b""}  # the first file may have been deleted
 
     def parts(self, number: int) -> list[tuple[bytearray, int]]:
         """Return the buffers of a file, each with the number of its bytes that belong to the file."""

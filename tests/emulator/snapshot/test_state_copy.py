@@ -121,6 +121,22 @@ def test_a_fork_and_a_snapshot_know_the_ports_in_their_messages() -> None:
     assert harness.broker.store_ports == {30_001, 30_002}
 
 
+def test_a_log_whose_first_file_was_deleted_is_not_empty() -> None:
+    """A snapshot knows the ports in the messages of its only file, and its record of deliveries is not complete."""
+    harness = make_harness(1, max_message_size=8_000, mapped_file_size_commit_log=200_000)
+    harness.broker.bind(("127.0.0.1", 30_001))
+    log = harness.broker.store.log
+    while len(log.files()[0]) < 2:
+        harness.send("A", b"m" * 8_000)
+    log.drop_oldest(1)
+    for state in (harness.engine.state(), harness.engine.fork_state()):
+        assert not state.brokers[0].log.is_empty
+    restored = begun(saved(harness.engine))
+    restored.brokers[0].bind(("127.0.0.1", 30_002))
+    assert restored.brokers[0].store_ports == {30_001, 30_002}
+    assert restored.history.complete_since_ms() == harness.engine.scheduler.now_ms
+
+
 def test_a_broker_without_messages_leaves_no_port() -> None:
     """Equal states of emulators with different ports have equal snapshots."""
     snapshots = []
