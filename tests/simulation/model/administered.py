@@ -71,6 +71,12 @@ class Administered:
 
     Source: ConsumerOffsetManager.cleanOffsetByTopic, which writes no file (5.3.3).
     """
+    passed_over: set[str] = field(default_factory=set)
+    """Topics deleted after pops whose check points may still be in the merge buffer.
+
+    A check point in the buffer advances the offset in a new topic with that name, so that pops pass over its messages.
+    Source: PopBufferMergeService.commitOffset (5.3.3).
+    """
     written: Offsets = field(default_factory=dict)
     """Offsets as of the time up to which `moves` are complete."""
     moves: list[tuple[int, Key, int | None]] = field(default_factory=list)
@@ -90,8 +96,13 @@ class Administered:
         self.routes[name] = config.read_queue_nums, config.write_queue_nums, config.perm
         self.hidden.pop(name, None)
 
-    def delete_topic(self, name: str, now: int) -> None:
-        """Forget a topic with its messages, offsets and receipts. Its route stays."""
+    def delete_topic(self, name: str, now: int, *, buffers: bool) -> None:
+        """Forget a topic with its messages, offsets and receipts. Its route stays.
+
+        `buffers` is True if the broker has a merge buffer of pops.
+        """
+        if buffers and self.taken.keys() & self.bodies(name):
+            self.passed_over.add(name)
         self.topics.pop(name, None)
         self.deleted[name] = now
         for place in [place for place in self.messages if place[0] == name]:
@@ -187,7 +198,7 @@ class Administered:
     def missing(self, topic: str | None = None) -> set[str]:
         """Return the messages of one or of all topics that the group that pops must still get."""
         topics = list(self.topics) if topic is None else [topic]
-        topics = [name for name in topics if name not in self.outdated]
+        topics = [name for name in topics if name not in self.outdated | self.passed_over]
         return {body for name in topics for body in self.unacknowledged.get(name, ())}
 
     # routes
