@@ -62,3 +62,4 @@ class Pacer:
             else:
                 item()
         self._running = False
+        self._later = None  # it refers to the engine, and the connection may outlive that

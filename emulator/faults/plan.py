@@ -165,6 +165,17 @@ class FaultPlan:
         """Remove all rules, and return them."""
         return [self.remove(name) for name in tuple(self._rules)]
 
+    def end(self) -> None:
+        """Release everything that the rules hold back, before the emulator is reset. No rule acts on anything again.
+
+        Standing faults stay in force.
+        """
+        self._gate.use_rules(None)
+        for rule in self:
+            rule.removed = True
+        for rule in self:
+            rule.spec.fault.on_removed(rule.state)
+
     def watch(self, watcher: Watcher | None) -> None:
         """Show each request, outcome and push to a watcher, before the rules act on it. None ends that."""
         self.decisions.watch(watcher)
