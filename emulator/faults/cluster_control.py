@@ -1,4 +1,7 @@
-"""The changes of brokers, name server and time that faults make; `emulator/world.py` carries them out."""
+"""The changes of brokers, name server and time that faults make.
+
+`emulator/engine_cluster_control.py` carries them out.
+"""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager

@@ -25,7 +25,6 @@ HoldTable = Literal["buffer", "log", "kv", "order", "pull"]
 ordered batch, or the pull of a client."""
 HoldKey = tuple[str, str, str, int, int]
 """(broker, group, topic, queue id, queue offset)"""
-LAST_OFFSET = (1 << 63) - 1
 POINTS_OF_STEP = 64
 """The number of check points that one step selects."""
 
@@ -161,7 +160,7 @@ class HoldInspection:
     def _pulled(self, broker: Broker, scope: Scope) -> Iterator[HeldMessage | None]:
         """Yield the pulled messages above the committed offsets, of connected members that report their progress."""
         for channel, (node, group, topic), queue_id, use in list(self._parts.deliveries.uses()):
-            if node != broker.name or not use.pulled or not scope.overlaps(group, topic, queue_id, 0, LAST_OFFSET):
+            if node != broker.name or not use.pulled or not scope.has_queue(group, topic, queue_id):
                 continue
             if broker.clients.connected_consumer(group, channel) is None:
                 continue
@@ -213,7 +212,9 @@ def _near(scope: Scope, points: Iterable[CheckPoint]) -> Iterable[CheckPoint]:
 
 def _is_in(scope: Scope, point: CheckPoint) -> bool:
     last = point.start_offset + max(point.diffs, default=0)
-    return scope.overlaps(point.group, point.topic, point.queue_id, point.start_offset, last)
+    return scope.has_queue(point.group, point.topic, point.queue_id) and scope.has_offset_between(
+        point.start_offset, last
+    )
 
 
 def _kv_records(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[HeldMessage]:
@@ -222,7 +223,7 @@ def _kv_records(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[He
     for record in [*broker.pop_records.table.values(), *cached]:
         if scope.offset is not None and record.offset != scope.offset:
             continue  # first, because it leaves few of many records
-        if not scope.overlaps(record.group, record.topic, record.queue_id, record.offset, record.offset):
+        if not scope.has_queue(record.group, record.topic, record.queue_id):
             continue
         key = (broker.name, record.group, record.topic, record.queue_id, record.offset)
         yield _popped(key, record.pop_time, record.visible_ms, popped, table="kv")
@@ -231,7 +232,7 @@ def _kv_records(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[He
 def _ordered(broker: Broker, scope: Scope, popped: FindPopped) -> Iterator[HeldMessage]:
     now_ms = broker.lifetime.now_ms
     for (topic, group, queue_id), info in list(broker.orders.batches()):
-        if not scope.overlaps(group, topic, queue_id, 0, LAST_OFFSET):
+        if not scope.has_queue(group, topic, queue_id):
             continue
         for index, offset in enumerate(info.offsets):
             until_ms = info.next_visible.get(offset, info.pop_time + info.invisible_ms)

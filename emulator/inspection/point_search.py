@@ -11,7 +11,6 @@ from ..cluster.broker import Broker
 from ..message import stored_record as records
 from ..message.names import TIMER_TOPIC, revive_topic
 from ..pop.check_point import Ack, CheckPoint, MergeKey
-from ..pop.consumer_order_info import GroupQueue
 from ..schedule.timer_state import Slot
 from ..store.consume_queue import ConsumeQueue
 from .scope import Scope
@@ -60,7 +59,8 @@ def number_of_pops(queue: ConsumeQueue, begin: int = 0) -> int:
 
 def points_of(broker: Broker, scope: Scope, offset: int) -> list[CheckPoint]:
     """Return the waiting check points that may contain an offset of the selected queues."""
-    queues = (each for key, each in broker.pop_positions.queues.items() if _has(scope, key))
+    positions = broker.pop_positions.queues.items()
+    queues = (each for (topic, group, queue_id), each in positions if scope.has_queue(group, topic, queue_id))
     found = (_waiting(broker, position, is_point=True) for each in queues for position in each.points_of(offset))
     return [point for point in found if isinstance(point, CheckPoint)]
 
@@ -79,11 +79,6 @@ def acknowledged_offsets(broker: Broker, points: Iterable[CheckPoint]) -> dict[M
             if isinstance(ack, Ack) and ack.merge_key(broker.name) == key:
                 offsets.update(ack.offsets)
     return found
-
-
-def _has(scope: Scope, key: GroupQueue) -> bool:
-    topic, group, queue_id = key
-    return scope.group in (None, group) and scope.topic in (None, topic) and scope.queue_id in (None, queue_id)
 
 
 def _waiting(broker: Broker, position: int, *, is_point: bool) -> CheckPoint | Ack | None:

@@ -12,14 +12,13 @@ class Scope:
     queue_id: int | None = None
     offset: int | None = None
 
-    def overlaps(self, group: str, topic: str, queue_id: int, first: int, last: int) -> bool:  # noqa: PLR0917 - a queue and its offsets
-        """True if the selection contains at least one offset of a queue from `first` to `last`."""
-        return (
-            self.group in (None, group)
-            and self.topic in (None, topic)
-            and self.queue_id in (None, queue_id)
-            and (self.offset is None or first <= self.offset <= last)
-        )
+    def has_queue(self, group: str, topic: str, queue_id: int) -> bool:
+        """True if the selection contains offsets of a group's queue."""
+        return self.group in (None, group) and self.topic in (None, topic) and self.queue_id in (None, queue_id)
+
+    def has_offset_between(self, first: int, last: int) -> bool:
+        """True if the selection contains at least one offset from `first` to `last` of the queues that it has."""
+        return self.offset is None or first <= self.offset <= last
 
 
 EVERYTHING = Scope()
