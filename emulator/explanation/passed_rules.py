@@ -69,6 +69,13 @@ def _moved(subject: Subject, move: OffsetMove) -> Finding:
     back = changes.reset(group, place.topic, place.queue_offset)
     if move.kind is MoveKind.FIRST:
         queue = f"offset {move.after} of queue {place.queue_id}"
+        if not _is_subscription_known(subject):
+            text = (
+                f"group {group} got its first offset, {queue}, at {at} without a delivery of this message: its "
+                f"subscription of that time did not match it, or it started after this message"
+            )
+            matching = changes.subscribe("subscribe with an expression that matches the message")
+            return Finding(Reason.COMMITTED_PAST, subject.stored_but(text), facts, (back, matching))
         text = f"group {group} started at {queue} at {at}{_origin(subject)}, after this message"
         first = changes.subscribe("let the group consume from the first offset before its first request")
         return Finding(Reason.STARTED_AT_END, subject.stored_but(text), facts, (back, first))
@@ -76,6 +83,13 @@ def _moved(subject: Subject, move: OffsetMove) -> Finding:
     source = "" if move.before is None else f" from {move.before}"
     text = f"the offset of group {group} was {verb}{source} to {move.after} at {at}{by}, past this message"
     return Finding(Reason.RESET_PAST, subject.stored_but(text), facts, (back,))
+
+
+def _is_subscription_known(subject: Subject) -> bool:
+    """True if the group subscribes to the topic. Brokers forget most subscriptions when the last consumer leaves."""
+    group, topic = subject.consumer, subject.message.topic
+    subscriptions = [*group.subscriptions, *(each for member in group.members for each in member.subscriptions)]
+    return any(each.topic == topic for each in subscriptions)
 
 
 def _origin(subject: Subject) -> str:

@@ -181,13 +181,18 @@ def test_an_sdk_uses_mapped_ports(application: Path) -> None:
 def test_page_leads_from_an_empty_folder_to_a_passing_test_with_either_runner(tmp_path: Path) -> None:
     """The commands and files of docs/node.md work with an installed command."""
     files = page_snippets.write_files(page_snippets.snippets(PAGE), tmp_path)
-    assert files == {"orders.test.js", "stock.test.js"}
-    _, install_and_run, add_jest = [each.text for each in page_snippets.snippets(PAGE, "sh")]
-    folder = tmp_path / "stock.test.js"
-    folder.rename(tmp_path / "stock.test.js.later")
+    assert files == {"orders.test.js", "stock.test.js", "refunds.test.ts"}
+    _, install_and_run, add_jest, add_typescript = [each.text for each in page_snippets.snippets(PAGE, "sh")]
+    later = [tmp_path / "stock.test.js", tmp_path / "refunds.test.ts"]
+    for file in later:
+        file.rename(f"{file}.later")
     assert "# pass 1\n# fail 0\n" in page_snippets.run_script(tmp_path, install_and_run)
 
-    (tmp_path / "stock.test.js.later").rename(folder)
+    # Each runner would also run the files of the others.
     (tmp_path / "orders.test.js").unlink()
+    Path(f"{later[0]}.later").rename(later[0])
     # Jest prints to standard error.
     assert "Tests:       2 passed, 2 total\n" in page_snippets.run_script(tmp_path, f"exec 2>&1\n{add_jest}")
+
+    Path(f"{later[1]}.later").rename(later[1])
+    assert re.search("^# pass 1\n# fail 0$", page_snippets.run_script(tmp_path, add_typescript), re.MULTILINE)
