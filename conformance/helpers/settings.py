@@ -1,6 +1,6 @@
-"""Sets of broker settings, each shared by the cases of several keys, because a broker start costs more than most cases.
+"""Sets of broker settings, each shared by many cases, because a broker start takes longer than most cases.
 
-The other keys of a set do not affect the cases of one key.
+A case depends on some keys of its set. The other keys do not affect it.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ NO_AUTO_CREATE: Mapping[str, str] = {
     "rejectTransactionMessage": "true",
     "popPollingSize": "1",
 }
-"""A broker that creates little automatically and rejects much."""
+"""A broker that creates no topics or groups automatically, and rejects recalls, transactions and waiting pops."""
 
 VARIED: Mapping[str, str] = {
     "enableMixedMessageType": "true",
@@ -40,7 +40,7 @@ ODD: Mapping[str, str] = {
     "popResponseReturnActualRetryTopic": "true",
     "timerPrecisionMs": "200",
 }
-"""Another broker that deviates from many defaults."""
+"""Another one, for cases that keys of VARIED would affect."""
 
 _AUTH, _PROXY = "org.apache.rocketmq.auth", "org.apache.rocketmq.proxy.auth"
 ACL_STORED_ONLY: Mapping[str, str] = {
@@ -63,7 +63,7 @@ ACL_ENFORCED: Mapping[str, str] = {
     "proxy.authorizationMetadataProvider": f"{_PROXY}.ProxyAuthorizationMetadataProvider",
     "proxy.authorizationWhitelist": "apache.rocketmq.v2.EndTransactionRequest",
 }
-"""A broker and a proxy that authenticate and authorize every request."""
+"""A broker and a proxy that authenticate and authorize every request except those on their whitelists."""
 
 ACL_CACHED: Mapping[str, str] = {
     **ACL_ENFORCED,
@@ -75,8 +75,8 @@ ACL_CACHED: Mapping[str, str] = {
 """ACL_ENFORCED with stateful strategies, which cache their decisions for three seconds."""
 
 
-def with_keys(settings: Mapping[str, str], *keys: str) -> Mapping[str, str]:
-    """Return `settings` for a case of some of its keys. Raises KeyError if a key is not in the set."""
+def shared_settings(settings: Mapping[str, str], *keys: str) -> Mapping[str, str]:
+    """Return the shared set `settings` for a case that depends on `keys`. Raises KeyError if it lacks one of them."""
     for key in keys:
         settings[key]
     return settings

@@ -1,4 +1,4 @@
-"""Clients with credentials, while broker and proxy authenticate and authorize every request."""
+"""Clients with credentials, while broker and proxy authenticate and authorize requests."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -11,7 +11,7 @@ from ...context.remoting import RemotingContext
 from ...helpers.broker_config import change
 from ...helpers.pops import popping
 from ...helpers.sends import send_back
-from ...helpers.settings import NO_AUTO_CREATE, with_keys
+from ...helpers.settings import NO_AUTO_CREATE, shared_settings
 from ...helpers.transactions import COMMIT, ROLLBACK, transacting
 
 
@@ -67,7 +67,8 @@ def sending_back_is_rejected_without_write_permission(t: RemotingContext) -> Non
 
 
 @remoting_case(
-    "ReplyMessageProcessor.processReplyMessageRequest", settings=with_keys(NO_AUTO_CREATE, "autoCreateTopicEnable")
+    "ReplyMessageProcessor.processReplyMessageRequest",
+    settings=shared_settings(NO_AUTO_CREATE, "autoCreateTopicEnable"),
 )
 def a_reply_to_an_unknown_or_system_topic_is_rejected(t: RemotingContext) -> None:
     """A reply to a topic that does not exist and cannot be created, or to a system topic, is rejected like a send."""
@@ -77,7 +78,8 @@ def a_reply_to_an_unknown_or_system_topic_is_rejected(t: RemotingContext) -> Non
 
 
 @remoting_case(
-    "QueryAssignmentProcessor.setMessageRequestMode", settings=with_keys(NO_AUTO_CREATE, "autoCreateSubscriptionGroup")
+    "QueryAssignmentProcessor.setMessageRequestMode",
+    settings=shared_settings(NO_AUTO_CREATE, "autoCreateSubscriptionGroup"),
 )
 def a_request_mode_for_an_unknown_group_is_rejected_without_auto_creation(t: RemotingContext) -> None:
     """A message request mode for an unknown group is rejected without automatic creation of groups."""

@@ -5,7 +5,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import remoting_case
 from ...context.remoting import RemotingContext
 from ...helpers.broker_config import change, read_settings
-from ...helpers.settings import NO_AUTO_CREATE, with_keys
+from ...helpers.settings import NO_AUTO_CREATE, shared_settings
 
 DEFAULTS = """
     accessMessageInMemoryMaxRatio allowRecallWhenBrokerNotWriteable broadcastOffsetExpireMaxSecond
@@ -130,7 +130,7 @@ def some_settings_cannot_be_changed(t: RemotingContext) -> None:
         t.note(name, change(t, f"{name}=/x\n"), 16)
 
 
-@remoting_case("AdminBrokerProcessor.initConfigBlackList", settings=with_keys(NO_AUTO_CREATE, "configBlackList"))
+@remoting_case("AdminBrokerProcessor.initConfigBlackList", settings=shared_settings(NO_AUTO_CREATE, "configBlackList"))
 def changing_settings_in_config_black_list_is_rejected(t: RemotingContext) -> None:
     """Settings in configBlackList, separated by semicolons, cannot be changed.
 

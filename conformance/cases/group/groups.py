@@ -9,7 +9,7 @@ from ...case import remoting_case
 from ...clients.json_text import dumps
 from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
-from ...helpers.settings import NO_AUTO_CREATE, with_keys
+from ...helpers.settings import NO_AUTO_CREATE, shared_settings
 
 
 def _make(t: RemotingContext, **config: Any) -> DecodedResponse:
@@ -114,7 +114,7 @@ def a_pull_by_a_deleted_group_creates_the_group_again(t: RemotingContext) -> Non
 
 @remoting_case(
     "SubscriptionGroupManager.findSubscriptionGroupConfig",
-    settings=with_keys(NO_AUTO_CREATE, "autoCreateSubscriptionGroup"),
+    settings=shared_settings(NO_AUTO_CREATE, "autoCreateSubscriptionGroup"),
 )
 def unknown_groups_are_rejected_without_automatic_creation(t: RemotingContext) -> None:
     """Without automatic creation of groups all requests that need a group reject an unknown one."""

@@ -9,7 +9,7 @@ from ...clients.pending import Pending
 from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, note_refused_places, popping
-from ...helpers.settings import NO_AUTO_CREATE, ODD, VARIED, with_keys
+from ...helpers.settings import NO_AUTO_CREATE, ODD, VARIED, shared_settings
 
 
 def notification_fields(group: PopGroup, queue: int = -1, *, poll_ms: int = 0, **fields: object) -> dict[str, object]:
@@ -61,13 +61,13 @@ def _note_copy(t: RemotingContext) -> None:
     t.note("popped", notification(group), 0)
 
 
-@remoting_case("NotificationProcessor.processRequest", settings=with_keys(VARIED, "popFromRetryProbability"))
+@remoting_case("NotificationProcessor.processRequest", settings=shared_settings(VARIED, "popFromRetryProbability"))
 def a_redelivered_message_is_reported_with_retry_probability_100(t: RemotingContext) -> None:
     """With popFromRetryProbability=100 a notification for any queue reports a message in the retry topic every time."""
     _note_copy(t)
 
 
-@remoting_case("NotificationProcessor.processRequest", settings=with_keys(ODD, "popFromRetryProbability"))
+@remoting_case("NotificationProcessor.processRequest", settings=shared_settings(ODD, "popFromRetryProbability"))
 def a_redelivered_message_is_reported_with_retry_probability_0(t: RemotingContext) -> None:
     """With popFromRetryProbability=0 a notification still reports a message in the retry topic every time."""
     _note_copy(t)
@@ -239,7 +239,7 @@ def a_blocked_queue_hides_the_retry_queue_with_the_same_id(t: RemotingContext) -
         t.note(f"queue {queue} is out, without", notification(group), 0)
 
 
-@remoting_case("PopLongPollingService.polling", settings=with_keys(NO_AUTO_CREATE, "popPollingSize"))
+@remoting_case("PopLongPollingService.polling", settings=shared_settings(NO_AUTO_CREATE, "popPollingSize"))
 def notifications_beyond_pop_polling_size_are_refused(t: RemotingContext) -> None:
     """When more than popPollingSize notifications are held, further ones return POLLING_FULL at once."""
     group = popping(t)

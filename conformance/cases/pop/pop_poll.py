@@ -7,7 +7,7 @@ from ...clients.pending import Pending
 from ...context.case_context import Stopwatch
 from ...context.remoting import RemotingContext
 from ...helpers.pops import popping
-from ...helpers.settings import NO_AUTO_CREATE, ODD, with_keys
+from ...helpers.settings import NO_AUTO_CREATE, ODD, shared_settings
 from .notification import waiting as waiting_notification
 from .pop_retry import ONLY_V2
 
@@ -232,7 +232,7 @@ def a_message_in_a_v2_retry_topic_wakes_a_held_pop(t: RemotingContext) -> None:
 
 
 @remoting_case(
-    "PopLongPollingService.notifyMessageArriving", settings=with_keys(ODD, "popLongPollingForceNotifyInterval")
+    "PopLongPollingService.notifyMessageArriving", settings=shared_settings(ODD, "popLongPollingForceNotifyInterval")
 )
 def with_force_notify_interval_3_every_third_message_wakes_a_held_pop(t: RemotingContext) -> None:
     """With popLongPollingForceNotifyInterval=3 every third message wakes a waiting pop, even if filtered out."""
@@ -283,7 +283,7 @@ def registering_or_unregistering_consumers_wakes_no_held_pop(t: RemotingContext)
     t.note_arrival(pending, watch, 5.85, 8, code=210)
 
 
-@remoting_case("PopLongPollingService.polling", settings=with_keys(NO_AUTO_CREATE, "popPollingSize"))
+@remoting_case("PopLongPollingService.polling", settings=shared_settings(NO_AUTO_CREATE, "popPollingSize"))
 def pops_beyond_pop_polling_size_are_refused(t: RemotingContext) -> None:
     """When a queue has more than popPollingSize waiting pops, further ones return POLLING_FULL at once."""
     group = popping(t)

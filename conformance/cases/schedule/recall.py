@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from ...case import remoting_case
 from ...context.remoting import RemotingContext
 from ...helpers.broker_config import change
-from ...helpers.settings import NO_AUTO_CREATE, with_keys
+from ...helpers.settings import NO_AUTO_CREATE, shared_settings
 from ...helpers.timers import handle, handle_of, recall, timed
 
 
@@ -110,7 +110,7 @@ def a_recall_stores_a_delete_marker_that_is_never_delivered(t: RemotingContext) 
     t.note("nothing came", t.pull(topic, t.group()), 19)
 
 
-@remoting_case("RecallMessageProcessor.processRequest", settings=with_keys(NO_AUTO_CREATE, "recallMessageEnable"))
+@remoting_case("RecallMessageProcessor.processRequest", settings=shared_settings(NO_AUTO_CREATE, "recallMessageEnable"))
 def recalls_can_be_turned_off(t: RemotingContext) -> None:
     """With recallMessageEnable=false sends still return recall handles, but recalls are rejected."""
     topic = t.topic(queues=1)

@@ -16,9 +16,9 @@ from ...case import remoting_case
 from ...clients.remoting_response import DecodedResponse
 from ...clients.remoting_topics import topic_request
 from ...context.remoting import RemotingContext
-from ...helpers.settings import NO_AUTO_CREATE, with_keys
+from ...helpers.settings import NO_AUTO_CREATE, shared_settings
 
-OFF = with_keys(NO_AUTO_CREATE, "autoCreateTopicEnable")
+OFF = shared_settings(NO_AUTO_CREATE, "autoCreateTopicEnable")
 
 
 def first_send(

@@ -5,7 +5,7 @@ from rocketmq_testkit.remoting.client import ReceivedMessage
 from ...case import remoting_case
 from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
-from ...helpers.settings import NO_AUTO_CREATE, with_keys
+from ...helpers.settings import NO_AUTO_CREATE, shared_settings
 from ...helpers.transactions import COMMIT, PREPARED, ROLLBACK, shown, transacting
 
 FLAGS = (PREPARED, ROLLBACK, COMMIT)
@@ -129,7 +129,7 @@ def a_reconsumed_message_with_a_delay_level_is_no_half_message(t: RemotingContex
     t.note("in its queue", t.stored(producers.topic, seconds=10), 0)
 
 
-@remoting_case("SendMessageProcessor.sendMessage", settings=with_keys(NO_AUTO_CREATE, "rejectTransactionMessage"))
+@remoting_case("SendMessageProcessor.sendMessage", settings=shared_settings(NO_AUTO_CREATE, "rejectTransactionMessage"))
 def reject_transaction_message_accepts_a_prepared_flag_alone(t: RemotingContext) -> None:
     """With rejectTransactionMessage a send with TRAN_MSG is rejected; one with only the sysFlag is accepted."""
     producers = transacting(t)

@@ -9,7 +9,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 from ...case import remoting_case
 from ...context.remoting import RemotingContext, replies_to
 from ...helpers.pops import PopGroup
-from ...helpers.settings import NO_AUTO_CREATE, with_keys
+from ...helpers.settings import NO_AUTO_CREATE, shared_settings
 from ...helpers.transactions import COMMIT, ROLLBACK, UNKNOWN, shown, transacting
 from ..pop.peek import peek
 
@@ -195,7 +195,7 @@ def a_key_query_finds_a_half_message_only_after_its_commit(t: RemotingContext) -
     t.note("after", t.query(producers.topic, "k").bodies)
 
 
-@remoting_case("SendMessageProcessor.sendMessage", settings=with_keys(NO_AUTO_CREATE, "rejectTransactionMessage"))
+@remoting_case("SendMessageProcessor.sendMessage", settings=shared_settings(NO_AUTO_CREATE, "rejectTransactionMessage"))
 def half_messages_are_rejected_with_reject_transaction_message(t: RemotingContext) -> None:
     """With rejectTransactionMessage half messages are rejected and other messages are accepted."""
     producers = transacting(t)
