@@ -60,11 +60,11 @@ class GetTopicConfig(Operation):
 
 @value
 class QueuePart:
-    """One segment of a logical queue: its range in a physical queue. Source: LogicQueueMappingItem (5.3.3).
+    """One part of a logical queue: its range in a physical queue. Source: LogicQueueMappingItem (5.3.3).
 
-    The segment starts at the logical offset `logic_offset` (-1: not decided yet), which is offset `start_offset` of
+    The part starts at the logical offset `logic_offset` (-1: not decided yet), which is offset `start_offset` of
     queue `queue_id` of the broker. It ends before `end_offset` of that queue (-1: not yet). `generation` grows from
-    segment to segment. Times are in ms.
+    part to part. Times are in ms.
     """
 
     generation: Int
@@ -80,7 +80,7 @@ class QueuePart:
 
 @value
 class QueueMapping:
-    """The mapping of a static topic on one broker: the known segments of each logical queue, oldest first.
+    """The mapping of a static topic on one broker: the known parts of each logical queue, oldest first.
 
     The mapping with the larger `epoch` is newer. Source: TopicQueueMappingDetail (5.3.3).
     """
@@ -95,7 +95,7 @@ class QueueMapping:
     dirty: bool = False
 
     def queues_led_here(self) -> dict[int, int]:
-        """Return the logical queues whose last segment is on this broker, with their physical queue ids."""
+        """Return the logical queues whose last part is on this broker, with their physical queue ids."""
         return {
             number: parts[-1].queue_id
             for number, parts in self.queues.items()

@@ -1,7 +1,7 @@
-"""Maps the result of a pull from one segment of a logical queue to the offsets of the whole queue.
+"""Maps the result of a pull from one part of a logical queue to the offsets of the whole queue.
 
-A segment, or part, is a range of offsets of a physical queue. A logical queue gets a new one when it moves to another
-broker. Source: PullMessageProcessor.rewriteResponseForStaticTopic (5.3.3).
+A part is a range of offsets of a physical queue. A logical queue gets a new one when it moves to another broker.
+Source: PullMessageProcessor.rewriteResponseForStaticTopic (5.3.3).
 """
 
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from dataclasses import replace
 from ..kernel.response_code import ResponseCode
 from ..operations.consume import PullResult
 from ..operations.topics import QueuePart
-from .queue_mappings import logical_end, part_after, part_at, to_logical_offset
+from .queue_mappings import end_is_decided, logical_end, part_after, part_at, to_logical_offset
 
 
 class PulledPart:
-    """A part of a logical queue (`parts`, oldest first) that is pulled from an offset of its own queue."""
+    """A part of a logical queue (`parts`, oldest first) that is pulled from an offset of its physical queue."""
 
     def __init__(self, parts: Sequence[QueuePart], part: QueuePart, offset: int) -> None:
         self._parts = parts
@@ -30,7 +30,7 @@ class PulledPart:
             if moved_to is not None:
                 part = moved_to
                 next_offset = low = high = part.start_offset
-        if part.end_offset > part.start_offset:
+        if end_is_decided(part):
             next_offset = min(next_offset, part.end_offset)
         return replace(
             found,
@@ -54,7 +54,7 @@ class PulledPart:
                 next_offset = high
             elif offset < low:
                 code, next_offset = ResponseCode.PULL_RETRY_IMMEDIATELY, low
-        if is_last and not is_first:
+        if is_last and not is_first:  # the rules below hold for the first part, even if it is also the last
             return code, next_offset, None
         if offset < low:
             return (ResponseCode.PULL_OFFSET_MOVED if is_first else ResponseCode.PULL_RETRY_IMMEDIATELY), low, None

@@ -102,6 +102,11 @@ def _identity(part: QueuePart) -> tuple[int, str, int, int]:
 # offsets
 
 
+def end_is_decided(part: QueuePart) -> bool:
+    """True if a part has an end and is not empty. Source: LogicQueueMappingItem.checkIfEndOffsetDecided (5.3.3)."""
+    return part.end_offset > part.start_offset
+
+
 def logical_end(part: QueuePart) -> int:
     """Return the logical offset after a part, or its first logical offset while its end is not decided."""
     return part.logic_offset + max(part.end_offset - part.start_offset, 0)

@@ -34,6 +34,7 @@ from ..topic.topic_table import TopicTable
 from .logical_pull import PulledPart
 from .queue_mappings import (
     QueueMappings,
+    end_is_decided,
     part_at,
     to_logical_offset,
     to_logical_offset_within,
@@ -156,7 +157,7 @@ class StaticTopics:
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"java.lang.NullPointerException: {_null('mappingItem')}")
         here = part.broker_name == mapping.broker_name
         most = operation.max_msg_nums
-        if part.end_offset > part.start_offset:
+        if end_is_decided(part):
             most = min(part.end_offset - part.start_offset, most)
         there = replace(
             operation,
