@@ -32,8 +32,8 @@ class CheckRound:
     done_ops: set[int] = field(default_factory=set)
     last_op_born_ms: int | None = None
     """Born timestamp of the last op message of the last read; None if that read found none."""
-    skipped: bool = False
-    """True once the position was corrected because the store had deleted messages; happens at most once a round."""
+    position_corrected: bool = False
+    """True once the round has moved its position because the store had deleted messages; at most once a round."""
 
     def __post_init__(self) -> None:
         self.position, self.next_op = self.first_half, self.first_op
@@ -51,7 +51,7 @@ class CheckRound:
             self.done_ops.add(op.queue_offset)
 
     def skip_decided(self) -> None:
-        """Mark the decided half message at the position as passed in its op message."""
+        """Remove the decision at the position; its op message is done if it names no half message behind it."""
         op_offset = self.decided.pop(self.position)
         named = self.open_ops.get(op_offset)
         if named is not None:
@@ -61,11 +61,11 @@ class CheckRound:
                 self.done_ops.add(op_offset)
 
     def take_decision(self, half_offset: int) -> bool:
-        """Return True if the half message at an offset before the position was decided; removes that decision."""
+        """Remove the decision about a half message before the position; return True if there was one."""
         op_offset = self.decided.pop(half_offset, None)
         if op_offset is None:
             return False
-        self.done_ops.add(op_offset)
+        self.done_ops.add(op_offset)  # even if it names later ones (source: checkPrepareQueueOffset)
         return True
 
     def op_end(self) -> int:

@@ -265,9 +265,9 @@ class TransactionChecks:
     def _correct_position(self, check_round: CheckRound) -> bool:
         """Move a position outside of the half topic to its nearest offset, once a round; return True if it moved."""
         corrected = self._nearest(names.HALF_TOPIC, check_round.position)
-        if check_round.skipped or corrected is None:
+        if check_round.position_corrected or corrected is None:
             return False
-        check_round.skipped = True
+        check_round.position_corrected = True
         check_round.position = corrected
         return True
 
