@@ -2,7 +2,7 @@
 
 from .client_versions import version_text
 
-NEWER = "HIGHER_VERSION"
+HIGHER_VERSION = "HIGHER_VERSION"
 """The name of a version number above the table of known versions (source: MQVersion.getVersionDesc, 5.3.3)."""
 
 
@@ -19,4 +19,4 @@ def sdk_version(number: int) -> str:
     try:
         return version_text(number) if number >= 0 else str(number)
     except IndexError:
-        return NEWER
+        return HIGHER_VERSION

@@ -5,7 +5,7 @@
         writes: int = counter("Writes since the start.")
         used_bytes: int = gauge("Bytes in use.")
 
-The text for Prometheus derives from these declarations and from the name of the group.
+The text for Prometheus derives from these declarations and from the name of the group of metrics.
 """
 
 from collections.abc import Iterator, Mapping
@@ -47,4 +47,4 @@ class Metrics:
 
 
 NodeMetrics = Mapping[str, Mapping[str, Metrics]]
-"""The metrics of all nodes: by name of the node, then by name of the group."""
+"""The metrics of all nodes: by name of the node, then by name of the group of metrics."""

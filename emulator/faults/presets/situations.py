@@ -60,10 +60,12 @@ class SlowDisk(Preset):
 class RollingRestart(Preset):
     """One broker after another stops and starts again."""
 
-    brokers: Sequence[str] = parameter(BrokerNames(), "names of the brokers, in their order", default=("broker-a",))
+    brokers: Sequence[str] = parameter(
+        BrokerNames(), "names of the brokers, in the order of their stops", default=("broker-a",)
+    )
     down: str = parameter(PositiveDurationCheck(), "time for which each broker is stopped", default="5s")
     pause: str = parameter(DurationCheck(), "time between the start of a broker and the next stop", default="5s")
-    kill: bool = parameter(Flag(), "true: each stop is a crash; false: graceful", default=False)
+    kill: bool = parameter(Flag(), "true: each stop is a crash of the process; false: graceful", default=False)
 
     def rules(self) -> list[RuleSpec]:
         """Return the rules."""
