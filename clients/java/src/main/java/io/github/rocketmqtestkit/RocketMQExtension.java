@@ -3,6 +3,7 @@ package io.github.rocketmqtestkit;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
+import org.junit.jupiter.api.extension.ExtensionContext.Store;
 import org.junit.jupiter.api.extension.ExtensionContext.Store.CloseableResource;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolutionException;
@@ -25,7 +26,13 @@ final class RocketMQExtension implements ParameterResolver, AfterEachCallback {
                     + "(RocketMQ): belongs to no test, and each test has an emulator of its own; tests, @BeforeEach and "
                     + "@AfterEach may have the parameter; declare it there, or call RocketMQ.start()");
         }
-        return context.getStore(NAMESPACE).getOrComputeIfAbsent(KEY, key -> new Held(context), Held.class).mq;
+        Store store = context.getStore(NAMESPACE);
+        Held held = store.get(KEY, Held.class);
+        if (held == null) {
+            held = new Held(context); // a store would keep its exception, and throw it again at the end of the test
+            store.put(KEY, held);
+        }
+        return held.mq;
     }
 
     @Override

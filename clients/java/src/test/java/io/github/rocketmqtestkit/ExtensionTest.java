@@ -161,6 +161,19 @@ class ExtensionTest {
         assertThrows(RocketMQException.class, () -> Failing.used.clock().now());
     }
 
+    @RocketMQTest(topics = "orders:FIFOO")
+    static class WrongTopic {
+        @Test
+        void orderIsShipped(RocketMQ mq) {}
+    }
+
+    @Test
+    void emulatorThatCannotBePreparedIsOneError() {
+        Throwable failure = failure(run(WrongTopic.class));
+        assertTrue(failure.getMessage().endsWith("did you mean FIFO?"), failure.getMessage());
+        assertEquals(0, failure.getSuppressed().length);
+    }
+
     @RocketMQTest(topics = "orders")
     static class Hanging {
         static RocketMQ used;
