@@ -1,4 +1,4 @@
-"""The departure of a client, as a clause: when it left, or how far it has left."""
+"""The departure of a client, as a clause: when it left, or that it is in no group, or not connected, any more."""
 
 from .clock_text import clock_text
 
