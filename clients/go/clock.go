@@ -66,13 +66,14 @@ func (c Clock) AdvanceToNext() error {
 	return c.control.post("/v1/clock/advance_to_next", c.jump(map[string]any{}), nil)
 }
 
-// Until is a condition of AdvanceUntil. A field with its zero value is no condition.
+// Until is a condition of AdvanceUntil. A field with its zero value is no condition. Messages that wait for their retry
+// delay are not in the lag.
 type Until struct {
 	Topic        string        // the topic of Messages
 	Messages     int           // the topic holds at least this many messages
 	Group        string        // the group of the fields below
 	NoLag        bool          // the group has no lag: no messages left to finish
-	Acknowledged int           // the group has acknowledged at least this many messages
+	Acknowledged int           // at least this many messages of its topics are not in its lag
 	Members      int           // at least this many consumers of the group are connected
 	DeadLetters  int           // the dead letter queue of the group holds at least this many messages
 	Limit        time.Duration // how far the clock may jump in all; 0 is a day

@@ -25,7 +25,10 @@ public final class Until {
         return new Until(Map.of("group", group, "lag", lag));
     }
 
-    /** A group has acknowledged at least this many messages. */
+    /**
+     * At least this many messages of a group's topics are not in its lag: those that it has acknowledged, and those that
+     * wait for their retry delay.
+     */
     public static Until acknowledged(String group, int count) {
         return new Until(Map.of("group", group, "acknowledged", count));
     }
