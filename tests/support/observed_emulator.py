@@ -10,7 +10,7 @@ from rocketmq_testkit import faults
 from rocketmq_testkit.conformance.clients.remoting_members import heartbeat_request
 from rocketmq_testkit.emulator.operations.clients import ConsumerData, Heartbeat
 from rocketmq_testkit.fixtures import Emulator
-from rocketmq_testkit.fixtures.host import beginning, host_run
+from rocketmq_testkit.fixtures.host import host_run, run_start
 from rocketmq_testkit.fixtures.host.host import Host
 from rocketmq_testkit.fixtures.time.real_time import wall_clock_ms
 from rocketmq_testkit.remoting.client import RemotingClient
@@ -74,7 +74,7 @@ class ObservedEmulator(Emulator):
 def observed_emulator(monkeypatch: pytest.MonkeyPatch) -> Iterator[ObservedEmulator]:
     """Run an emulator with the topics, groups, clients and rules that the examples of verbs name."""
     emulator = ObservedEmulator(brokers=2, slaves=1, topics=["orders:FIFO"], config=USER_PROVIDERS, control_token=TOKEN)
-    for module in (beginning, host_run):
+    for module in (host_run, run_start):
         monkeypatch.setattr(module, "wall_clock_ms", lambda: wall_clock_ms() + emulator.ahead_ms)
     with emulator:
         emulator.topic("payments", type="TRANSACTION")
