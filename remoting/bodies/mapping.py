@@ -12,20 +12,20 @@ from .reading import null_body
 from .writing import number_map
 
 
-def members(mapping: QueueMapping, *, all_segments: bool, strict: bool = False) -> dict[str, Any]:
+def members(mapping: QueueMapping, *, all_parts: bool, strict: bool = False) -> dict[str, Any]:
     """Return a mapping as a JSON object.
 
-    With `all_segments` (for administrators) it has all segments of each queue; otherwise (for routes) the current
-    leader of each queue. With `strict` it is valid JSON: queue numbers are quoted.
+    With `all_parts` (for administrators) it has all parts of each queue; otherwise (for routes) the queues
+    whose last part is on the broker. With `strict` it is valid JSON: queue numbers are quoted.
     """
     found: dict[str, Any] = {
         "bname": mapping.broker_name,
-        "currIdMap": _numbered({} if all_segments else mapping.queues_led_here(), strict=strict),
+        "currIdMap": _numbered({} if all_parts else mapping.queues_led_here(), strict=strict),
         "dirty": mapping.dirty,
         "epoch": mapping.epoch,
     }
-    if all_segments:
-        queues = {number: [_segment(each) for each in parts] for number, parts in mapping.queues.items()}
+    if all_parts:
+        queues = {number: [_part(each) for each in parts] for number, parts in mapping.queues.items()}
         found["hostedQueues"] = _numbered(queues, strict=strict)
     return {**found, "scope": mapping.scope, "topic": mapping.topic, "totalQueues": mapping.total_queues}
 
@@ -34,7 +34,7 @@ def _numbered(items: Mapping[int, Any], *, strict: bool) -> Any:
     return {str(number): value for number, value in items.items()} if strict else number_map(items)
 
 
-def _segment(part: QueuePart) -> dict[str, Any]:
+def _part(part: QueuePart) -> dict[str, Any]:
     return {
         "bname": part.broker_name,
         "endOffset": part.end_offset,
@@ -48,8 +48,8 @@ def _segment(part: QueuePart) -> dict[str, Any]:
 
 
 @bean
-class SegmentBody(Bean):
-    """A segment of a logical queue."""
+class PartBody(Bean):
+    """A part of a logical queue."""
 
     gen: Int = 0
     queue_id: Int = 0
@@ -60,8 +60,8 @@ class SegmentBody(Bean):
     time_of_start: Long = -1
     time_of_end: Long = -1
 
-    def segment(self) -> QueuePart:
-        """Convert the segment."""
+    def part(self) -> QueuePart:
+        """Convert the part."""
         return QueuePart(
             self.gen,
             self.queue_id,
@@ -84,13 +84,13 @@ class MappingBody(Bean):
     total_queues: Int = 0
     bname: str = ""
     epoch: Long = 0
-    hosted_queues: dict[Int, list[SegmentBody]] = field(default_factory=dict)
+    hosted_queues: dict[Int, list[PartBody]] = field(default_factory=dict)
     scope: str = "__global__"
     dirty: bool = False
 
     def mapping(self) -> QueueMapping:
         """Convert the mapping."""
-        queues = {number: [each.segment() for each in parts] for number, parts in self.hosted_queues.items()}
+        queues = {number: [each.part() for each in parts] for number, parts in self.hosted_queues.items()}
         return QueueMapping(
             self.topic, self.total_queues, self.bname, self.epoch, queues=queues, scope=self.scope, dirty=self.dirty
         )

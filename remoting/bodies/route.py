@@ -51,7 +51,7 @@ def route(address_of: AddressOf, result: RouteResult, *, strict: bool) -> bytes:
     ]
     if result.mappings is not None:
         members["topicQueueMappingByBroker"] = {
-            name: mapping.members(each, all_segments=False, strict=strict) for name, each in result.mappings.items()
+            name: mapping.members(each, all_parts=False, strict=strict) for name, each in result.mappings.items()
         }
     return dumps(members)
 

@@ -118,7 +118,7 @@ def all_topics(result: TopicsResult) -> bytes:
             "mappingDataVersion": data_version(*result.mapping_version),
             "topicConfigTable": {name: config_members(each) for name, each in result.topics.items()},
             "topicQueueMappingDetailMap": {
-                name: mapping.members(each, all_segments=True) for name, each in result.mappings.items()
+                name: mapping.members(each, all_parts=True) for name, each in result.mappings.items()
             },
             "topicQueueMappingInfoMap": {},
         }

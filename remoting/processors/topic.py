@@ -165,7 +165,7 @@ def delete_topic(call: RemotingCall, header: DeleteTopicRequestHeader, body: byt
 def _topic(call: RemotingCall, result: TopicResult) -> bytes:
     members = topic.config_members(result.config)
     if result.mapping is not None:
-        members["mappingDetail"] = mapping.members(result.mapping, all_segments=True)
+        members["mappingDetail"] = mapping.members(result.mapping, all_parts=True)
     return call.response(None, None, dumps(members))
 
 
