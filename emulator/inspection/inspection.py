@@ -230,7 +230,7 @@ class Inspection:
         return read_connections(self._parts.brokers, self._around.sessions())
 
     def rules(self) -> list[RuleView]:
-        """Return the rules of faults in their order."""
+        """Return the rules of faults in the order in which they were added."""
         return list(self._around.rules())
 
     def configuration(self, node: str | None = None) -> list[KeyView]:

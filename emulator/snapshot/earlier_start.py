@@ -11,7 +11,7 @@ from .durable_state import BrokerState, EngineState, ServiceState, Version
 
 
 def start_earlier(state: EngineState, now_ms: int) -> None:
-    """Let the engine of a fork start at an earlier instant (ms since the epoch). Its history begins anew.
+    """Let the engine of a fork start at an earlier instant (ms since the epoch), without a history.
 
     No broker of the state has a message: the times in a message cannot move.
     """
