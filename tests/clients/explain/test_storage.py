@@ -26,12 +26,11 @@ def test_a_message_of_another_emulator_was_never_received(scene: Scene) -> None:
         elsewhere.call("producer", as_="p", topics=[topic])
         lost = elsewhere.call("send", on="p", topic=topic, body=b"elsewhere")["id"]
         assert other.explain(lost).reason is Reason.AVAILABLE
+        # The shared emulator may have another id as near, of another test.
+        found = other.explain(lost[:-1] + ("0" if lost[-1] != "0" else "1"))
+        assert found.reason is Reason.NEVER_RECEIVED
+        assert f"the nearest id or key is {lost} in {topic}" in str(found)
     scene.explain(lost, Reason.NEVER_RECEIVED)
-
-    sent = scene.produce(scene.producer("python"))["id"]
-    misspelled = sent[:-1] + ("0" if sent[-1] != "0" else "1")
-    found = scene.explain(misspelled, Reason.NEVER_RECEIVED)
-    assert f"the nearest id or key is {sent} in {topic}" in str(found)
 
 
 def test_a_message_of_the_wrong_type_was_refused(scene: Scene) -> None:
