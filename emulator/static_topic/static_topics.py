@@ -212,7 +212,7 @@ class StaticTopics:
         return OffsetResult(offset)
 
     def _earliest(self, call: Call, operation: GetEarliestStoreTime, mapping: QueueMapping) -> Result | Parked:
-        """Query the broker of the first part. As in upstream, the request has the number of the logical queue."""
+        """Query the broker of the first part. The request has the number of the logical queue, as upstream's."""
         first = part_at(self._parts_of_leader(mapping, operation.queue_id), 0)
         if first is None:
             raise EngineError(ResponseCode.SYSTEM_ERROR, _null("mappingItem"))

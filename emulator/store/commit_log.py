@@ -21,7 +21,7 @@ END_BYTES = 8
 MAX_BLOCK_FACTOR = 8
 """A read copies its records and all bytes between them as one block, at most this many times as large as the records.
 
-If the block would be larger, it copies each record by itself.
+If the block were larger, the read would copy the records one by one.
 """
 RECORD_BYTES_MIN = 91
 """No record is smaller."""

@@ -100,7 +100,7 @@ class TransactionChecks:
         return self._scheduler.now_ms - self._round_end_ms
 
     def continue_from(self, state: int) -> None:
-        """Start the next round as soon as another broker. A round that pauses there begins anew."""
+        """Start the next round when the parent of the fork would. A round that pauses in the parent is repeated."""
         self._round_end_ms = self._scheduler.now_ms - state
         if self._timer is not None:
             self._timer.cancel()

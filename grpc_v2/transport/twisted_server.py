@@ -164,7 +164,7 @@ class GrpcServerProtocol(protocol.Protocol):
             self._transport.abortConnection()
 
     def abort(self) -> None:
-        """Close now without GOAWAY, as in a crash. What is written afterwards is discarded."""
+        """Close now without GOAWAY, as in a crash. Later writes are discarded."""
         self._closed = True
         self._transport.abortConnection()
 

@@ -94,7 +94,7 @@ def _created(call: RemotingCall, result: Done) -> bytes:
     RequestCode.UPDATE_AND_CREATE_TOPIC, header=CreateTopicRequestHeader, rights=to_create_topic, response=_created
 )
 def create_topic(call: RemotingCall, header: CreateTopicRequestHeader, body: bytes) -> CreateTopic:
-    """Translate a topic configuration. As in upstream, numbers are not validated: perm 99 and 0 queues are accepted.
+    """Translate a topic configuration. Upstream does not validate numbers: it accepts perm 99 and 0 queues.
 
     The numbers are required, but the filter type is validated first.
     """

@@ -51,7 +51,7 @@ int main() {
     }
 }
 """
-"""As RUST, in C++."""
+"""The same program in C++."""
 
 
 @pytest.fixture(scope="module", autouse=True)

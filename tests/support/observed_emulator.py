@@ -18,7 +18,7 @@ from rocketmq_testkit.remoting.client import RemotingClient
 T = TypeVar("T")
 
 PASSED_MS = 90_000
-"""How far the wall clock is set forward: less than the two minutes after which silent clients expire."""
+"""Time (ms) by which the wall clock is set forward. Clients without heartbeats expire after two minutes."""
 AUTH = "org.apache.rocketmq.auth"
 USER_PROVIDERS = {
     "authenticationMetadataProvider": f"{AUTH}.authentication.provider.LocalAuthenticationMetadataProvider",
