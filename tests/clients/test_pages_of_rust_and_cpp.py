@@ -40,10 +40,10 @@ CPP = """\
 #include "emulator.hpp"
 
 int main() {
-    Emulator mq({"orders"});
-    if (mq.get("/v1/messages/orders").find(R"("messages": [])") == std::string::npos) return 1;
-    std::cout << "no messages" << std::endl;
     try {
+        Emulator mq({"orders"});
+        if (mq.get("/v1/messages/orders").find(R"("messages": [])") == std::string::npos) return 1;
+        std::cout << "no messages" << std::endl;
         for (;; usleep(10'000)) mq.get("/healthz");
     } catch (const std::exception& error) {
         std::cerr << error.what() << std::endl;
@@ -112,15 +112,31 @@ def test_killed_cpp_program_ends_its_emulator(tmp_path: Path) -> None:
 
 @pytest.mark.executable
 def test_request_of_a_rust_program_to_an_emulator_that_hangs_fails(tmp_path: Path) -> None:
-    """The limit of the page is two minutes, and one second here."""
-    words = rust_program(tmp_path, ("from_secs(120)", "from_secs(1)"))
+    """The limit of a request is two minutes on the page, and one second here."""
+    words = rust_program(tmp_path, ("set_read_timeout(Some(LIMIT))", "set_read_timeout(Some(Duration::from_secs(1)))"))
     check_limit(tmp_path, *words, **rust_crates.variables_of_cargo())
 
 
 @pytest.mark.executable
 def test_request_of_a_cpp_program_to_an_emulator_that_hangs_fails(tmp_path: Path) -> None:
+    """The limit of a request is two minutes on the page, and one second here."""
+    check_limit(tmp_path, *cpp_program(tmp_path, ("timeval limit{LIMIT, 0}", "timeval limit{1, 0}")))
+
+
+def test_start_of_a_command_that_prints_no_ready_line_fails_a_rust_program(tmp_path: Path) -> None:
     """The limit of the page is two minutes, and one second here."""
-    check_limit(tmp_path, *cpp_program(tmp_path, ("LIMIT = 120", "LIMIT = 1")))
+    words = rust_program(tmp_path, ("from_secs(120)", "from_secs(1)"))
+    variables = rust_crates.variables_of_cargo()
+    run_script(tmp_path, "cargo build --quiet --example sending", **variables)
+    check_start(tmp_path, "exec sleep 600", "no ready line within 1s", *words, **variables)
+    check_start(tmp_path, "exit 2", "ended without a ready line", *words, **variables)
+
+
+def test_start_of_a_command_that_prints_no_ready_line_fails_a_cpp_program(tmp_path: Path) -> None:
+    """The limit of the page is two minutes, and one second here."""
+    words = cpp_program(tmp_path, ("LIMIT = 120", "LIMIT = 1"))
+    check_start(tmp_path, "exec sleep 600", "no ready line within 1 s", *words)
+    check_start(tmp_path, "exit 2", "ended without a ready line", *words)
 
 
 def rust_program(folder: Path, change: tuple[str, str] = ("", "")) -> tuple[str, ...]:
@@ -160,7 +176,22 @@ def check_limit(folder: Path, *words: str, **variables: str) -> None:
         assert program.stdout.readline() == "no messages\n"
         stop_emulator_of(program)
         output, _ = program.communicate(timeout=30)
-    assert re.search(r"GET /healthz: no response from 127\.0\.0\.1:\d+ within 1 ?s", output), output
+    assert re.search(r"GET /healthz: no response from 127\.0\.0\.1:\d+ within 120 ?s", output), output
+    assert program.returncode > 0
+
+
+def check_start(folder: Path, script: str, error: str, *words: str, **variables: str) -> None:
+    """Run a program whose emulator is a shell script. The program must fail in time, and end the script.
+
+    The script has the standard error of the program, so that the output ends only when both have ended.
+    """
+    command = folder / "command"
+    command.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    command.chmod(0o755)
+    variables |= {"ROCKETMQ_EMULATOR": str(command)}
+    with running(folder, "sh", "-c", 'exec "$@" 2>&1', "sh", *words, **variables) as program:
+        output, _ = program.communicate(timeout=30)
+    assert error in output, output
     assert program.returncode > 0
 
 
