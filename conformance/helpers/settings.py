@@ -15,7 +15,7 @@ NO_AUTO_CREATE: Mapping[str, str] = {
 }
 """A broker that creates no topics or groups automatically, and rejects recalls, transactions and waiting pops."""
 
-VARIED: Mapping[str, str] = {
+CHANGED_KEYS: Mapping[str, str] = {
     "enableMixedMessageType": "true",
     "filterDataCleanTimeSpan": "1000",
     "filterSupportRetry": "true",
@@ -26,9 +26,9 @@ VARIED: Mapping[str, str] = {
     "subscriptionExpiredTimeout": "20000",
     "timerMaxDelaySec": "5",
 }
-"""A broker that deviates from many defaults."""
+"""A broker with other values than the defaults of many keys."""
 
-ODD: Mapping[str, str] = {
+FURTHER_CHANGED_KEYS: Mapping[str, str] = {
     "accessMessageInMemoryMaxRatio": "0",
     "brokerRole": "SYNC_MASTER",
     "defaultMessageRequestMode": "POP",
@@ -40,7 +40,7 @@ ODD: Mapping[str, str] = {
     "popResponseReturnActualRetryTopic": "true",
     "timerPrecisionMs": "200",
 }
-"""Another one, for cases that keys of VARIED would affect."""
+"""Another broker, for cases that keys of CHANGED_KEYS would affect."""
 
 _AUTH, _PROXY = "org.apache.rocketmq.auth", "org.apache.rocketmq.proxy.auth"
 ACL_STORED_ONLY: Mapping[str, str] = {

@@ -52,10 +52,10 @@ class IdleConsumers:
         seen = self._scene.history.clients.named(client_id)
         if seen is None:
             return _unknown(client_id, connected)
-        is_open = self._scene.history.clients.is_open(client_id)
-        when = departure_text(seen.left_ms, self._scene.now_ms, is_open=is_open)
+        is_connected = self._scene.history.clients.is_connected(client_id)
+        when = departure_text(seen.left_ms, self._scene.now_ms, is_connected=is_connected)
         about = ", ".join(filter(None, (seen.sdk, seen.address)))
-        values = {"left_ms": seen.left_ms, "is_open": is_open, "sdk": seen.sdk, "address": seen.address}
+        values = {"left_ms": seen.left_ms, "is_connected": is_connected, "sdk": seen.sdk, "address": seen.address}
         fact = Fact("client", values)
         return IdleClause(
             f"{client_id} ({about}) {when}", (fact,), (Change(ChangeAction.START, f"start {client_id} again"),)

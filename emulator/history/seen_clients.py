@@ -78,7 +78,7 @@ class SeenClients:
         for channel_id in [channel for channel, each in self._seen.items() if each.client == client_id]:
             self.left(channel_id, now_ms)
 
-    def is_open(self, client_id: str) -> bool:
+    def is_connected(self, client_id: str) -> bool:
         """True if a client has a connection or session that has not ended, even if it is in no group any more."""
         return any(self._seen[channel_id].client == client_id for channel_id in self._open)
 

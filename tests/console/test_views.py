@@ -20,7 +20,7 @@ NAMES = (
         ("topic/orders", ["Queues", "broker-b", "committed", "reads", "Send a message", '"order": 1011']),
         ("messages", ['"order": 1011', "key 1000", "delayed", "in flight", "the message of payments is delayed"]),
         ("groups", ["warehouse", "1 dead letter", "members disagree on orders", "billing"]),
-        ("group/warehouse", ["packer-1", "packer-2", "tea", "members disagree", "Reason for waiting", "Reset offset"]),
+        ("group/warehouse", ["packer-1", "packer-2", "tea", "members disagree", "Explanation", "Reset offset"]),
         ("group/billing", ["teller", "broker-b queue 1", "offset 2", "in 55 s"]),
         ("clients", ["packer-1", "packer-2", "teller", "PYTHON", "remoting"]),
         ("receipts", ["billing", "teller", "in 55 s"]),

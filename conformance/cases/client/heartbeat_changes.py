@@ -10,7 +10,7 @@ from ...case import remoting_case
 from ...clients.remoting_members import consumer_data, subscription
 from ...clients.remoting_topics import topic_request
 from ...context.remoting import RemotingContext, connection_state
-from ...helpers.settings import VARIED, shared_settings
+from ...helpers.settings import CHANGED_KEYS, shared_settings
 from ..topic.topics import create
 
 EXPIRED_SECONDS = 13
@@ -121,7 +121,7 @@ def the_last_heartbeat_says_whether_a_retry_topic_is_ordered(t: RemotingContext)
 
 @remoting_case(
     "DefaultConsumerIdsChangeListener.notifyConsumerChange",
-    settings=shared_settings(VARIED, "realTimeNotifyConsumerChange"),
+    settings=shared_settings(CHANGED_KEYS, "realTimeNotifyConsumerChange"),
 )
 def without_realtime_notification_group_changes_are_combined(t: RemotingContext) -> None:
     """With realTimeNotifyConsumerChange=false several changes of a group cause one later notification."""

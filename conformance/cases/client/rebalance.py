@@ -10,7 +10,7 @@ from ...case import remoting_case
 from ...clients.remoting_members import assignment_request, lock_request, mode_request
 from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
-from ...helpers.settings import ODD, VARIED, shared_settings
+from ...helpers.settings import CHANGED_KEYS, FURTHER_CHANGED_KEYS, shared_settings
 
 NOTICE_SECONDS = 0.7
 """Seconds after which every notification has arrived."""
@@ -286,7 +286,9 @@ def an_unregistered_pop_client_gets_queues_only_if_not_shared(t: RemotingContext
     t.note("without a name", _assignment(t, "", group, topic), 0)
 
 
-@remoting_case("QueryAssignmentProcessor.doLoadBalance", settings=shared_settings(VARIED, "serverLoadBalancerEnable"))
+@remoting_case(
+    "QueryAssignmentProcessor.doLoadBalance", settings=shared_settings(CHANGED_KEYS, "serverLoadBalancerEnable")
+)
 def without_server_load_balancing_each_client_gets_all_queues(t: RemotingContext) -> None:
     """With serverLoadBalancerEnable=false each client is assigned every queue individually, even in POP mode."""
     topic, group = t.topic(queues=3), t.group()
@@ -298,7 +300,10 @@ def without_server_load_balancing_each_client_gets_all_queues(t: RemotingContext
     t.note("in mode POP", _shares(_assignment(t, t.new("client"), group, topic)))
 
 
-@remoting_case("QueryAssignmentProcessor.queryAssignment", settings=shared_settings(ODD, "defaultMessageRequestMode"))
+@remoting_case(
+    "QueryAssignmentProcessor.queryAssignment",
+    settings=shared_settings(FURTHER_CHANGED_KEYS, "defaultMessageRequestMode"),
+)
 def groups_without_a_mode_use_the_default_message_request_mode(t: RemotingContext) -> None:
     """With defaultMessageRequestMode=POP a group without its own mode is assigned one queue id for all queues."""
     topic, group = t.topic(queues=3), t.group()

@@ -7,10 +7,10 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext
-from ...helpers.settings import VARIED, shared_settings
+from ...helpers.settings import CHANGED_KEYS, shared_settings
 
-EXPIRED_SECONDS = int(VARIED["subscriptionExpiredTimeout"]) // 1000
-FORGETFUL = shared_settings(VARIED, "subscriptionExpiredTimeout")
+EXPIRED_SECONDS = int(CHANGED_KEYS["subscriptionExpiredTimeout"]) // 1000
+FORGETFUL = shared_settings(CHANGED_KEYS, "subscriptionExpiredTimeout")
 """Settings with a short expiry of subscriptions from pulls and pops."""
 SCAN_SECONDS = 10
 """Interval in seconds of the broker's expiry scan."""

@@ -11,7 +11,7 @@ from ...clients.remoting_sends import short_names
 from ...clients.send_fields import SendFields
 from ...context.grpc import GrpcContext
 from ...context.remoting import RemotingContext
-from ...helpers.settings import ODD, shared_settings
+from ...helpers.settings import FURTHER_CHANGED_KEYS, shared_settings
 
 WITHOUT_SLAVE = {"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"}
 ALL_READS_FAR_BEHIND = {"slaveReadEnable": "true", "accessMessageInMemoryMaxRatio": "0"}
@@ -39,7 +39,7 @@ def a_send_to_a_sync_master_without_a_slave_gets_flush_slave_timeout(t: Remoting
     note_sent_at_once(t, topic, "waits for nobody", properties={"WAIT": "false"})
 
 
-@remoting_case("GroupTransferService.doWaitTransfer", settings=shared_settings(ODD, "brokerRole"))
+@remoting_case("GroupTransferService.doWaitTransfer", settings=shared_settings(FURTHER_CHANGED_KEYS, "brokerRole"))
 def a_synchronous_master_waits_for_no_slave_by_default(t: RemotingContext) -> None:
     """With the default inSyncReplicas=1 a synchronous master does not wait, because it counts itself."""
     note_sent_at_once(t, t.topic(queues=1))
@@ -73,7 +73,8 @@ def a_master_suggests_a_slave_to_a_lagging_group(t: RemotingContext) -> None:
 
 
 @remoting_case(
-    "PullMessageProcessor.composeResponseHeader", settings=shared_settings(ODD, "accessMessageInMemoryMaxRatio")
+    "PullMessageProcessor.composeResponseHeader",
+    settings=shared_settings(FURTHER_CHANGED_KEYS, "accessMessageInMemoryMaxRatio"),
 )
 def without_slave_read_enable_the_master_suggests_itself(t: RemotingContext) -> None:
     """Without slaveReadEnable the master suggests itself and ignores the broker ids of the group."""

@@ -7,7 +7,7 @@ from rocketmq_testkit.remoting.request.request_code import RequestCode
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext
-from ...helpers.settings import VARIED, shared_settings
+from ...helpers.settings import CHANGED_KEYS, shared_settings
 
 RED, BLUE, BROKEN = "color = 'red'", "color = 'blue'", "color ="
 
@@ -108,7 +108,7 @@ def an_expression_of_unknown_type_removes_the_stored_one(t: RemotingContext) -> 
     group.note("in small letters", (2, 3))
 
 
-SHORT_EXPIRY = shared_settings(VARIED, "filterDataCleanTimeSpan")
+SHORT_EXPIRY = shared_settings(CHANGED_KEYS, "filterDataCleanTimeSpan")
 _WRITTEN_SECONDS = 12
 """Seconds after which the broker has persisted the expressions. It removes expired ones then, every 10 s."""
 

@@ -11,7 +11,7 @@ from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, popping
 from ...helpers.sends import send_back, send_batch
-from ...helpers.settings import VARIED, shared_settings
+from ...helpers.settings import CHANGED_KEYS, shared_settings
 from ...helpers.transactions import COMMIT, transacting
 
 EXPRESSIONS: Mapping[str, str] = {"red||green": "TAG", "size > 1": "SQL92", "TAGS = 'red' AND size < 2": "SQL92"}
@@ -24,8 +24,8 @@ _MESSAGES: Sequence[tuple[str, str | None, str]] = (
     ("large", None, "4"),
 )
 """Body, tag and property `size` of each message."""
-AS_PULLED = shared_settings(VARIED, "filterSupportRetry")
-COPIES_FIRST = shared_settings(VARIED, "popFromRetryProbability")
+AS_PULLED = shared_settings(CHANGED_KEYS, "filterSupportRetry")
+COPIES_FIRST = shared_settings(CHANGED_KEYS, "popFromRetryProbability")
 _RETRY_SECONDS = 15.0
 
 
@@ -215,7 +215,7 @@ def an_sql_pull_ends_after_one_read_and_returns_the_next_offset(t: RemotingConte
     t.note("two of many", t.pull(topic, group, offset=5, expression="size = 1", type="SQL92", max_messages=2).found)
 
 
-FEW = shared_settings(VARIED, "maxFilterMessageSize")
+FEW = shared_settings(CHANGED_KEYS, "maxFilterMessageSize")
 
 
 @remoting_case("DefaultMessageStore.getMessage", settings=FEW)

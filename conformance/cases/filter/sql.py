@@ -8,7 +8,7 @@ from ...case import remoting_case
 from ...clients.json_text import dumps
 from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
-from ...helpers.settings import ODD, shared_settings
+from ...helpers.settings import FURTHER_CHANGED_KEYS, shared_settings
 
 VALUES_OF_A = (None, "1", "10", "5.5", "abc", "3", "01", "9999999999", "-2", " 1 ", "1e1", "2")
 """Values of the property `a`. Each message's body names its value."""
@@ -237,7 +237,9 @@ def a_pull_relying_on_an_invalid_heartbeat_expression_is_rejected(t: RemotingCon
     t.note("pulled", t.pull(topic, group, sysFlag=0, expression=None, type=None), 27)
 
 
-@remoting_case("PullMessageProcessor.processRequest", settings=shared_settings(ODD, "enablePropertyFilter"))
+@remoting_case(
+    "PullMessageProcessor.processRequest", settings=shared_settings(FURTHER_CHANGED_KEYS, "enablePropertyFilter")
+)
 def without_property_filter_sql_pulls_are_rejected_but_pops_filter(t: RemotingContext) -> None:
     """With enablePropertyFilter=false SQL92 pulls and checks are rejected, but pops still filter."""
     topic, group = t.topic(queues=1), t.group()

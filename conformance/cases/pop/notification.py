@@ -9,7 +9,7 @@ from ...clients.pending import Pending
 from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, note_refused_places, popping
-from ...helpers.settings import NO_AUTO_CREATE, ODD, VARIED, shared_settings
+from ...helpers.settings import CHANGED_KEYS, FURTHER_CHANGED_KEYS, NO_AUTO_CREATE, shared_settings
 
 
 def notification_fields(group: PopGroup, queue: int = -1, *, poll_ms: int = 0, **fields: object) -> dict[str, object]:
@@ -61,13 +61,17 @@ def _note_copy(t: RemotingContext) -> None:
     t.note("popped", notification(group), 0)
 
 
-@remoting_case("NotificationProcessor.processRequest", settings=shared_settings(VARIED, "popFromRetryProbability"))
+@remoting_case(
+    "NotificationProcessor.processRequest", settings=shared_settings(CHANGED_KEYS, "popFromRetryProbability")
+)
 def a_redelivered_message_is_reported_with_retry_probability_100(t: RemotingContext) -> None:
     """With popFromRetryProbability=100 a notification for any queue reports a message in the retry topic every time."""
     _note_copy(t)
 
 
-@remoting_case("NotificationProcessor.processRequest", settings=shared_settings(ODD, "popFromRetryProbability"))
+@remoting_case(
+    "NotificationProcessor.processRequest", settings=shared_settings(FURTHER_CHANGED_KEYS, "popFromRetryProbability")
+)
 def a_redelivered_message_is_reported_with_retry_probability_0(t: RemotingContext) -> None:
     """With popFromRetryProbability=0 a notification still reports a message in the retry topic every time."""
     _note_copy(t)

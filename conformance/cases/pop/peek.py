@@ -6,7 +6,7 @@ from ...case import remoting_case
 from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, note_refused_places, popping
-from ...helpers.settings import ODD, VARIED, shared_settings
+from ...helpers.settings import CHANGED_KEYS, FURTHER_CHANGED_KEYS, shared_settings
 
 
 def peek(group: PopGroup, queue: int = -1, *, count: int = 32) -> DecodedResponse:
@@ -66,13 +66,15 @@ def _note_share_of_copies(t: RemotingContext) -> None:
     t.note("share of the copy", "12 to 28 %" if 12 <= share <= 28 else f"{share:.0f} %")
 
 
-@remoting_case("PeekMessageProcessor.processRequest", settings=shared_settings(VARIED, "popFromRetryProbability"))
+@remoting_case("PeekMessageProcessor.processRequest", settings=shared_settings(CHANGED_KEYS, "popFromRetryProbability"))
 def a_fifth_of_peeks_read_the_retry_topic_first_if_pops_always_do(t: RemotingContext) -> None:
     """A peek reads the retry topic first in one of five cases, even if pops always read it first."""
     _note_share_of_copies(t)
 
 
-@remoting_case("PeekMessageProcessor.processRequest", settings=shared_settings(ODD, "popFromRetryProbability"))
+@remoting_case(
+    "PeekMessageProcessor.processRequest", settings=shared_settings(FURTHER_CHANGED_KEYS, "popFromRetryProbability")
+)
 def a_fifth_of_peeks_read_the_retry_topic_first_if_pops_never_do(t: RemotingContext) -> None:
     """A peek reads the retry topic first in one of five cases, even if pops always read it last."""
     _note_share_of_copies(t)

@@ -6,7 +6,7 @@ from ...clients.receipt_handles import forged
 from ...context.case_context import Stopwatch
 from ...context.remoting import RemotingContext
 from ...helpers.pops import popping
-from ...helpers.settings import ODD, shared_settings
+from ...helpers.settings import FURTHER_CHANGED_KEYS, shared_settings
 
 
 def note_wake_up(t: RemotingContext, pending: Pending, watch: Stopwatch, *, low: float, high: float) -> None:
@@ -179,7 +179,7 @@ def shortening_the_only_unacknowledged_message_advances_the_wake_up(t: RemotingC
 
 @remoting_case(
     "ConsumerOrderInfoLockManager.updateLockFreeTimestamp",
-    settings=shared_settings(ODD, "enableNotifyAfterPopOrderLockRelease"),
+    settings=shared_settings(FURTHER_CHANGED_KEYS, "enableNotifyAfterPopOrderLockRelease"),
 )
 def without_notify_after_lock_release_an_unblocked_queue_wakes_no_held_pop(t: RemotingContext) -> None:
     """Without enableNotifyAfterPopOrderLockRelease a waiting pop returns the batch only at its own deadline."""

@@ -7,7 +7,7 @@ from ...clients.pending import Pending
 from ...context.case_context import Stopwatch
 from ...context.remoting import RemotingContext
 from ...helpers.pops import popping
-from ...helpers.settings import NO_AUTO_CREATE, ODD, shared_settings
+from ...helpers.settings import FURTHER_CHANGED_KEYS, NO_AUTO_CREATE, shared_settings
 from .notification import waiting as waiting_notification
 from .pop_retry import ONLY_V2
 
@@ -232,7 +232,8 @@ def a_message_in_a_v2_retry_topic_wakes_a_held_pop(t: RemotingContext) -> None:
 
 
 @remoting_case(
-    "PopLongPollingService.notifyMessageArriving", settings=shared_settings(ODD, "popLongPollingForceNotifyInterval")
+    "PopLongPollingService.notifyMessageArriving",
+    settings=shared_settings(FURTHER_CHANGED_KEYS, "popLongPollingForceNotifyInterval"),
 )
 def with_force_notify_interval_3_every_third_message_wakes_a_held_pop(t: RemotingContext) -> None:
     """With popLongPollingForceNotifyInterval=3 every third message wakes a waiting pop, even if filtered out."""

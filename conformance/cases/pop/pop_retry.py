@@ -6,10 +6,10 @@ from ...case import remoting_case
 from ...clients.remoting_response import DecodedResponse
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, popping
-from ...helpers.settings import ODD, VARIED, shared_settings
+from ...helpers.settings import CHANGED_KEYS, FURTHER_CHANGED_KEYS, shared_settings
 
-RETRY_TOPIC_FIRST = shared_settings(VARIED, "popFromRetryProbability")
-RETRY_TOPIC_LAST = shared_settings(ODD, "popFromRetryProbability")
+RETRY_TOPIC_FIRST = shared_settings(CHANGED_KEYS, "popFromRetryProbability")
+RETRY_TOPIC_LAST = shared_settings(FURTHER_CHANGED_KEYS, "popFromRetryProbability")
 V1_AND_V2 = {"enableRetryTopicV2": "true"}
 ONLY_V2 = {**V1_AND_V2, "retrieveMessageFromPopRetryTopicV1": "false"}
 """Otherwise half of the pops read the V1 retry topic instead."""
@@ -118,7 +118,8 @@ def messages_sent_by_clients_to_the_retry_topic_are_popped(t: RemotingContext) -
 
 
 @remoting_case(
-    "PopMessageProcessor.popMsgFromQueue", settings=shared_settings(ODD, "popResponseReturnActualRetryTopic")
+    "PopMessageProcessor.popMsgFromQueue",
+    settings=shared_settings(FURTHER_CHANGED_KEYS, "popResponseReturnActualRetryTopic"),
 )
 def redelivered_messages_can_show_the_actual_retry_topic(t: RemotingContext) -> None:
     """With popResponseReturnActualRetryTopic a redelivered message shows the retry topic's name and has no handle."""

@@ -3,7 +3,7 @@
 from ...case import remoting_case
 from ...context.remoting import RemotingContext
 from ...helpers.pops import PopGroup, popping
-from ...helpers.settings import ODD, shared_settings
+from ...helpers.settings import FURTHER_CHANGED_KEYS, shared_settings
 
 MIN, MAX = 0, 1
 
@@ -17,7 +17,9 @@ def a_new_group_starts_at_the_first_message_in_any_init_mode(t: RemotingContext)
         t.note(f"init mode {mode}", t.pop(topic, t.group(), init_mode=mode).bodies)
 
 
-@remoting_case("PopMessageProcessor.getInitOffset", settings=shared_settings(ODD, "initPopOffsetByCheckMsgInMem"))
+@remoting_case(
+    "PopMessageProcessor.getInitOffset", settings=shared_settings(FURTHER_CHANGED_KEYS, "initPopOffsetByCheckMsgInMem")
+)
 def init_mode_max_starts_with_the_last_message(t: RemotingContext) -> None:
     """Without initPopOffsetByCheckMsgInMem init mode MAX starts with the newest message, and MIN with the oldest."""
     group = popping(t, 3)

@@ -6,7 +6,7 @@ from rocketmq_testkit.remoting.client import batch_body
 from ...case import remoting_case
 from ...context.remoting import RemotingContext
 from ...helpers.sends import send_batch
-from ...helpers.settings import ODD, VARIED, shared_settings
+from ...helpers.settings import CHANGED_KEYS, FURTHER_CHANGED_KEYS, shared_settings
 from ...helpers.timers import DAY_MS, handle, handle_of, recall
 
 NAMES = ("TIMER_DELAY_SEC", "TIMER_DELAY_MS", "TIMER_DELIVER_MS")
@@ -31,7 +31,7 @@ def _note_slots(t: RemotingContext, precision: int) -> None:
     t.note("not early, not a second late", all(0 <= ms <= precision + 1500 for ms in late.values()) or late)
 
 
-@remoting_case("HookUtils.transformTimerMessage", settings=shared_settings(ODD, "timerPrecisionMs"))
+@remoting_case("HookUtils.transformTimerMessage", settings=shared_settings(FURTHER_CHANGED_KEYS, "timerPrecisionMs"))
 def timer_slots_are_200_ms_with_timer_precision_ms_200(t: RemotingContext) -> None:
     """With timerPrecisionMs=200 a message waits in the 200 ms slot of its time.
 
@@ -70,7 +70,7 @@ def a_message_can_be_delayed_by_at_most_three_days(t: RemotingContext) -> None:
                 t.note(f"{label} by {name}: is so far away", ms - 10_000 <= left <= ms)
 
 
-@remoting_case("HookUtils.transformTimerMessage", settings=shared_settings(VARIED, "timerMaxDelaySec"))
+@remoting_case("HookUtils.transformTimerMessage", settings=shared_settings(CHANGED_KEYS, "timerMaxDelaySec"))
 def delays_and_recalls_beyond_timer_max_delay_sec_are_refused(t: RemotingContext) -> None:
     """Delays and recalls beyond timerMaxDelaySec are rejected."""
     topic = t.topic(queues=1)

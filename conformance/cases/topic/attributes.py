@@ -2,7 +2,7 @@
 
 from ...case import remoting_case
 from ...context.remoting import RemotingContext
-from ...helpers.settings import VARIED, shared_settings
+from ...helpers.settings import CHANGED_KEYS, shared_settings
 from .topics import create
 
 
@@ -21,7 +21,7 @@ def every_known_message_type_except_mixed_is_accepted(t: RemotingContext) -> Non
         t.note(kind, create(t, t.new(), attributes=f"+message.type={kind}"))
 
 
-@remoting_case("TopicConfigManager.updateTopicConfig", settings=shared_settings(VARIED, "enableMixedMessageType"))
+@remoting_case("TopicConfigManager.updateTopicConfig", settings=shared_settings(CHANGED_KEYS, "enableMixedMessageType"))
 def mixed_topics_are_accepted_with_enable_mixed_message_type(t: RemotingContext) -> None:
     """With enableMixedMessageType a topic may have the type MIXED."""
     topic = t.new()

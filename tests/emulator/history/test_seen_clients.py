@@ -47,20 +47,20 @@ def test_connection_is_open_until_it_ends() -> None:
     for channel in ("a", "b"):
         clients.note(channel, C1)
     clients.left("a", 5)
-    assert clients.is_open("c1")
-    assert clients.copy(with_connections=True).is_open("c1")
-    assert not clients.copy().is_open("c1")  # no client is connected to a new fork
+    assert clients.is_connected("c1")
+    assert clients.copy(with_connections=True).is_connected("c1")
+    assert not clients.copy().is_connected("c1")  # no client is connected to a new fork
     clients.left("b", 5)
-    assert not clients.is_open("c1")
+    assert not clients.is_connected("c1")
     clients.note("b", replace(C1, client="c2"))
-    assert clients.is_open("c2")
+    assert clients.is_connected("c2")
 
 
 def test_removed_connection_is_not_open() -> None:
     clients = SeenClients()
     for number in range(CONNECTIONS_MAX + 1):
         clients.note(f"{number}", replace(C1, client=f"c{number}"))
-    assert (clients.is_open("c0"), clients.is_open("c1")) == (False, True)
+    assert (clients.is_connected("c0"), clients.is_connected("c1")) == (False, True)
 
 
 def test_leave_of_an_unknown_client_adds_no_client() -> None:
