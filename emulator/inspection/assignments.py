@@ -23,8 +23,9 @@ class AssignmentView:
     """A queue and the member that should request it.
 
     Pulling members divide the queues by a strategy that no request names. The view is derived from their requests: the
-    member that requested a queue last counts as its owner. If exactly one strategy gives each requested queue to its
-    owner, the view names it, and it also yields the owners of queues that no member has requested.
+    member that requested a queue last counts as its owner. A strategy that gives each requested queue to its owner
+    explains the requests. If only one does, the view names it. A queue that no member has requested has the owner on
+    which all these strategies agree.
     """
 
     group: str
@@ -115,14 +116,13 @@ def _popping(uses: Uses) -> set[str]:
 
 
 _NEVER = (-1, "")
-"""Before the first request of any client."""
+"""A time and a client id that precede those of every request."""
 
 
 def _divided(group: str, queues: Sequence[MessageQueue], clients: Sequence[str], uses: Uses) -> list[AssignmentView]:
     """Return the assignment of each queue to the pulling member that requested it last.
 
-    A queue that no member has requested has the owner on which all strategies that explain the requests agree; None if
-    they disagree. The view names a strategy if only one explains the requests.
+    A queue that no member has requested has the owner on which all strategies that explain the requests agree, or None.
     """
     members, by_number = set(clients), {(queue.broker_name, queue.queue_id): queue for queue in queues}
     last: dict[MessageQueue, tuple[int, str]] = {}
@@ -131,8 +131,8 @@ def _divided(group: str, queues: Sequence[MessageQueue], clients: Sequence[str],
         if used is not None and user in members and (at_ms, user) > last.get(used, _NEVER):
             last[used] = (at_ms, user)
     observed = {queue: last[queue][1] for queue in queues if queue in last}
-    names = agreeing(queues, clients, observed)
-    divisions = [owners(name, queues, clients) for name in names]
+    strategies = agreeing(queues, clients, observed)
+    divisions = [owners(each, queues, clients) for each in strategies]
     views = []
     for queue in queues:
         client = observed.get(queue)
@@ -140,7 +140,7 @@ def _divided(group: str, queues: Sequence[MessageQueue], clients: Sequence[str],
         if client is None and len(expected) == 1:
             client = expected.pop()
         requested_ms = None if client is None else uses.get((client, queue.broker_name, queue.queue_id))
-        strategy = names[0] if len(names) == 1 else NOT_KNOWN
+        strategy = strategies[0] if len(strategies) == 1 else NOT_KNOWN
         views.append(
             AssignmentView(
                 group,

@@ -8,8 +8,9 @@ import java.util.Optional;
  * A queue and the member that should request it.
  *
  * <p>Pulling members divide the queues by a strategy that no request names. The view is derived from their requests:
- * the member that requested a queue last counts as its owner. If exactly one strategy gives each requested queue to its
- * owner, the view names it, and it also yields the owners of queues that no member has requested.
+ * the member that requested a queue last counts as its owner. A strategy that gives each requested queue to its owner
+ * explains the requests. If only one does, the view names it. A queue that no member has requested has the owner on
+ * which all these strategies agree.
  */
 public final class AssignmentView extends Values {
     AssignmentView(Fields fields) {
