@@ -22,15 +22,15 @@ from ..operations.message_queries import (
     ViewMessage,
 )
 from ..store.message_store import MessageStore
-from ..store.refusals import raw_bytes_at
+from ..store.refusals import illegal_capacity, raw_bytes_at
 
 SECOND_MS = 1000
 
 
 class KeyIndex:
-    """Physical offsets and store times by (topic, key); keys are UNIQ_KEY and each word of KEYS.
+    """Physical offsets and store times (ms) by (topic, key); keys are UNIQ_KEY and each word of KEYS.
 
-    Each store time (ms) is rounded down to a whole number of seconds after that of the first message with a key.
+    As in upstream's index files, the time from the first indexed message to each other one is rounded down to seconds.
     Source: IndexFile.putKey (5.3.3).
     """
 
@@ -65,9 +65,9 @@ class KeyIndex:
                 for key in keys - {""}:
                     if self._begin_ms is None:
                         self._begin_ms = parts.store_timestamp
-                    late_ms = max(parts.store_timestamp - self._begin_ms, 0)
-                    remembered = self._begin_ms + late_ms - late_ms % SECOND_MS
-                    self._positions.setdefault((parts.topic, key), []).append((position, remembered))
+                    passed_ms = max(parts.store_timestamp - self._begin_ms, 0)
+                    stored_ms = self._begin_ms + passed_ms - passed_ms % SECOND_MS
+                    self._positions.setdefault((parts.topic, key), []).append((position, stored_ms))
                     self.last_timestamp, self.last_physical_offset = parts.store_timestamp, position
 
     def apply_config(self) -> None:
@@ -85,13 +85,13 @@ class KeyIndex:
                 del self._positions[key]
 
     def find(self, topic: str, key: str, begin_ms: int, end_ms: int) -> list[int]:
-        """Return physical offsets, oldest first; a message may appear up to 1 s older than it is."""
+        """Return the physical offsets of messages with a key, oldest first. Store times are up to 1 s too early."""
         self.update()
         first = self._store.log.min_offset
         return [
             position
-            for position, stored in self._positions.get((topic, key), [])
-            if position >= first and begin_ms <= stored <= end_ms
+            for position, stored_ms in self._positions.get((topic, key), [])
+            if position >= first and begin_ms <= stored_ms <= end_ms
         ]
 
 
@@ -126,9 +126,7 @@ class MessageQueries:
         wanted = self._config.default_query_max_num if operation.unique_key else operation.max_num
         wanted = min(wanted, self._config.max_msgs_num_batch)
         if wanted < 0:
-            raise EngineError(
-                ResponseCode.SYSTEM_ERROR, f"java.lang.IllegalArgumentException: Illegal Capacity: {wanted}"
-            )
+            raise illegal_capacity(wanted)
         physical_offsets = self.index.find(
             operation.topic, operation.key, operation.begin_timestamp, operation.end_timestamp
         )
@@ -145,7 +143,8 @@ class MessageQueries:
     def query_consume_queue(self, call: Call, operation: QueryConsumeQueue) -> QueryConsumeQueueResult:
         """Return units of a consume queue, one for each message, from the queue offset `index` on.
 
-        If a group is named, its subscription decides whether each unit matches; otherwise all match.
+        If the request names a group, its subscription decides which units match. Without a group or a subscription, and
+        with an SQL expression that cannot be parsed, all units match.
         Errors: SYSTEM_ERROR for a queue in which no message was ever stored and which no client has tried to read.
         """
         topic, queue_id = operation.topic, operation.queue_id
