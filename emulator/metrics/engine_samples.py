@@ -10,7 +10,7 @@ from .node_labels import PROXY_TYPE
 from .upstream_families import UPSTREAM
 
 PROXY_MODE = "cluster"
-"""The proxy serves all brokers, as upstream's does in this mode (ProxyMode)."""
+"""The mode of the recorded proxy (ProxyMode). With one master the emulator's proxy behaves as in mode LOCAL."""
 
 
 def engine_samples(engine: Engine, proxy: Labels) -> Iterator[Sample | None]:
@@ -21,7 +21,7 @@ def engine_samples(engine: Engine, proxy: Labels) -> Iterator[Sample | None]:
     yield Sample(UPSTREAM["rocketmq_proxy_up"], {**proxy, "proxy_mode": PROXY_MODE}, 1)
 
 
-def proxy_labels(brokers: list[Broker], node: str) -> Labels:
+def proxy_labels(brokers: list[Broker], node_id: str) -> Labels:
     """Return the labels of all metrics of the proxy."""
     cluster = brokers[0].config.broker_cluster_name if brokers else ""
-    return {"cluster": cluster, "node_type": PROXY_TYPE, "node_id": node}
+    return {"cluster": cluster, "node_type": PROXY_TYPE, "node_id": node_id}
