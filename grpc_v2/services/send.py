@@ -103,6 +103,7 @@ class SendMessageService:
             if flag & records.SYS_TRANSACTION_PREPARED and result.code is ResponseCode.SUCCESS:
                 half = TransactionData(broker.name, result.queue_offset, result.physical_offset)
                 self.transactions.add(topic, message_id, half, self.scheduler.now_ms)
+            # A batch has an id of its own, which none of its messages has (MessageClientIDSetter.setUniqID).
             call.reply(_response(result, self._new_message_id() if is_batch else message_id, message_id))
 
         call.submit(broker, operation, stored)
