@@ -4,7 +4,7 @@ Copies are durable and always known. Deliveries, acknowledgements and ends of tr
 record, which may have dropped the oldest.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ..client.client_text import host_port
 from ..history.events import LostMessage, RecordedEvent
@@ -41,10 +41,15 @@ def steps_of(message: MessageWithCopies, history: History, clients: KnownClients
     """Return the steps of a stored message in the order of their times; of steps at one time, the cause first.
 
     A refused acknowledgement is in the delivery record and, with code and remark, among the refused requests; only the
-    latter becomes a step. If the steps are of several days, instants in their texts have a date.
+    latter becomes a step.
     """
-    found = _steps_of(message, history, clients, with_date=False)
-    return _steps_of(message, history, clients, with_date=True) if are_of_several_days(found) else found
+    return _dated(lambda with_date: _steps_of(message, history, clients, with_date=with_date))
+
+
+def _dated(steps: Callable[[bool], list[HistoryStep]]) -> list[HistoryStep]:
+    """Return `steps(with_date)`: instants in the texts of steps have a date if the steps are of several days."""
+    found = steps(False)
+    return steps(True) if are_of_several_days(found) else found
 
 
 def _steps_of(
@@ -58,19 +63,23 @@ def _steps_of(
             *_recorded(copy, history, clients, with_date=with_date),
         )
     ]
-    found += _decided(message, history)
-    elsewhere = list(_elsewhere(message.message_id, history, clients))
-    refused = {(step.at_ms, step.client) for step in elsewhere if step.kind is StepKind.REFUSED}
+    found += _unrecorded_commit(message, history)
+    others = list(_steps_without_copy(message.message_id, history, clients, with_date=with_date))
+    refused = {(step.at_ms, step.client) for step in others if step.kind is StepKind.REFUSED}
     found = [
         each for each in found if each[2].kind is not StepKind.REFUSED or (each[2].at_ms, each[2].client) not in refused
     ]
-    found += [(step.at_ms, len(message.copies), step) for step in elsewhere]
+    found += [(step.at_ms, len(message.copies), step) for step in others]
     return [step for _, _, step in sorted(found, key=lambda each: each[:2])]
 
 
-def steps_without_copies(message_id: str, history: History, clients: KnownClients) -> list[HistoryStep]:
+def steps_without_copies(id_or_key: str, history: History, clients: KnownClients) -> list[HistoryStep]:
     """Return the steps of a message that is not stored: refusals, rules of faults that acted, its loss in a crash."""
-    return sorted(_elsewhere(message_id, history, clients), key=lambda step: step.at_ms)
+    return _dated(
+        lambda with_date: sorted(
+            _steps_without_copy(id_or_key, history, clients, with_date=with_date), key=lambda step: step.at_ms
+        )
+    )
 
 
 def _stored(message: MessageWithCopies, index: int, clients: KnownClients, *, with_date: bool) -> Iterator[HistoryStep]:
@@ -87,7 +96,7 @@ def _stored(message: MessageWithCopies, index: int, clients: KnownClients, *, wi
     elif state is CopyState.HALF:
         times = properties.get(props.TRANSACTION_CHECK_TIMES)
         before = records.property_map(message.copies[index - 1].record).get(props.TRANSACTION_CHECK_TIMES)
-        if times != before:  # a copy with the same number was appended without a check, for its immunity time
+        if times != before:  # during CHECK_IMMUNITY_TIME_IN_SECONDS the broker appends copies without a check
             group = properties.get(props.PRODUCER_GROUP)
             yield _step(copy, StepKind.CHECKED, f"check {times}, of producer group {group}")
     elif state is CopyState.DISCARDED:
@@ -141,7 +150,7 @@ def _recorded(copy: CopyView, history: History, clients: KnownClients, *, with_d
         )
 
 
-def _event_text(event: RecordedEvent, *, was_delivered: bool, with_date: bool = False) -> str:
+def _event_text(event: RecordedEvent, *, was_delivered: bool, with_date: bool) -> str:
     until = ""
     if event.hold_ms is not None:
         until = f"invisible until {clock_text(event.at_ms + event.hold_ms, event.at_ms, with_date=with_date)}"
@@ -157,8 +166,8 @@ def _event_text(event: RecordedEvent, *, was_delivered: bool, with_date: bool = 
     return ", ".join(filter(None, (until, "by a slave" if event.by_slave else "")))
 
 
-def _decided(message: MessageWithCopies, history: History) -> Iterator[tuple[int, int, HistoryStep]]:
-    """Yield the commit of a transaction whose record was dropped: the copy in the message's own topic proves it.
+def _unrecorded_commit(message: MessageWithCopies, history: History) -> Iterator[tuple[int, int, HistoryStep]]:
+    """Yield the commit of a transaction if its record was dropped: a copy in the message's own topic proves it.
 
     The tuple has the time, the index of the half copy, and the step; time and index are the order of steps.
     """
@@ -171,10 +180,12 @@ def _decided(message: MessageWithCopies, history: History) -> Iterator[tuple[int
             return
 
 
-def _elsewhere(message_id: str, history: History, clients: KnownClients) -> Iterator[HistoryStep]:
+def _steps_without_copy(
+    id_or_key: str, history: History, clients: KnownClients, *, with_date: bool
+) -> Iterator[HistoryStep]:
     """Yield the steps that do not follow from a copy: refused requests, firings of rules, and losses in crashes."""
     for refused in original_refusals(history.refused()):
-        if message_id in (refused.message_id, *refused.keys.split()):
+        if id_or_key in (refused.message_id, *refused.keys.split()):
             client = clients.of_channel(refused.channel)
             text = f"{refused.label}: {refused.code}{': ' if refused.remark else ''}{refused.remark}"
             group = refused.group or None
@@ -182,20 +193,22 @@ def _elsewhere(message_id: str, history: History, clients: KnownClients) -> Iter
                 refused.at_ms, StepKind.REFUSED, refused.node, client, group=group, detail=text, sdk=clients.sdk(client)
             )
     for firing in history.firings():
-        if message_id in firing.message_ids:
+        if id_or_key in firing.message_ids:
             client = clients.of_channel(firing.channel)
             text = f"rule {firing.rule} acted on {firing.operation}: {firing.effect}"
             yield HistoryStep(firing.at_ms, StepKind.FAULT, "", client, detail=text, sdk=clients.sdk(client))
     for lost in history.lost():
-        if message_id in (lost.message_id, *lost.keys.split()):
+        if id_or_key in (lost.message_id, *lost.keys.split()):
             text = (
                 f"{lost.topic} queue {lost.queue_id} offset {lost.queue_offset} was not flushed when the broker crashed"
             )
-            yield from _before_loss(lost, history, clients)
+            yield from _before_loss(lost, history, clients, with_date=with_date)
             yield HistoryStep(lost.at_ms, StepKind.LOST, lost.broker, None, detail=text)
 
 
-def _before_loss(lost: LostMessage, history: History, clients: KnownClients) -> Iterator[HistoryStep]:
+def _before_loss(
+    lost: LostMessage, history: History, clients: KnownClients, *, with_date: bool
+) -> Iterator[HistoryStep]:
     """Yield the steps of a lost message before the crash: how it was stored, and the recorded events."""
     retry = is_retry(lost.topic)
     client = None if retry else clients.sender(host_port(*records.unpack_host(lost.born_host)))
@@ -216,8 +229,8 @@ def _before_loss(lost: LostMessage, history: History, clients: KnownClients) -> 
             lost.broker,
             client,
             group=event.group or None,
-            attempt=number if is_delivery and not retry else None,
-            detail=_event_text(event, was_delivered=number > 0),
+            attempt=number if is_delivery and not retry else None,  # the number of a lost retry is not known
+            detail=_event_text(event, was_delivered=number > 0, with_date=with_date),
             sdk=clients.sdk(client),
         )
 

@@ -21,6 +21,7 @@ class MessageHistory:
     """The steps of a message in the order of their times. `repr()` is a timeline."""
 
     message_id: str
+    """Of a message that is not stored, the id or key that the caller named."""
     topic: str
     since_ms: int | None
     """The time of the oldest record if older ones were dropped, else None."""

@@ -23,7 +23,7 @@ def history_of(message: MessageWithCopies, inspection: Inspection, history: Hist
     )
 
 
-def history_of_unknown(message_id: str, topic: str | None, inspection: Inspection, history: History) -> MessageHistory:
+def history_of_unknown(id_or_key: str, topic: str | None, inspection: Inspection, history: History) -> MessageHistory:
     """Return the history of a message that is not stored; it has no step if no broker has received the message."""
-    steps = tuple(steps_without_copies(message_id, history, KnownClients(inspection, history)))
-    return MessageHistory(message_id, topic or "", history.complete_since_ms(), {}, steps=steps)
+    steps = tuple(steps_without_copies(id_or_key, history, KnownClients(inspection, history)))
+    return MessageHistory(id_or_key, topic or "", history.complete_since_ms(), {}, steps=steps)

@@ -324,6 +324,33 @@ def test_the_history_of_an_unstored_message_has_its_rejections_faults_and_loss()
     assert repr(none) == "<MessageHistory of ID3 in orders, 0 steps>"
 
 
+def test_ends_of_invisible_durations_of_a_lost_message_have_a_date_if_the_lines_have_one() -> None:
+    """A message that a crash removed on another day, with a delivery before; its key names it as well as its id."""
+    day_ms = 86_400_000
+    lost = LostMessage(
+        NOON_MS + day_ms,
+        "broker-a",
+        "orders",
+        1,
+        queue_offset=7,
+        message_id="ID1",
+        keys="1001",
+        stored_at_ms=NOON_MS,
+        born_host=HOST,
+    )
+    deliveries = {("broker-a", "orders", 1, 7): [event(RecordKind.POPPED, 1_000, "c7", hold_ms=30_000)]}
+    past = prepared_history(lost_messages=[lost], deliveries=deliveries)
+    delivered = (
+        "2026-11-26 12:00:01.000 delivered channel of c7 to billing attempt 1, invisible until 2026-11-26 12:00:31"
+    )
+    for id_or_key in ("ID1", "1001"):
+        found = history_of_unknown(id_or_key, None, prepared_inspection(), past)
+        assert lines(found)[1] == delivered
+    again = copy_of(CopyState.STORED, "orders", 2 * day_ms, offset=7)
+    stored = history_of(replace(message_of(again), message_id="ID1"), prepared_inspection(), past)
+    assert lines(stored)[1] == delivered
+
+
 def test_json_has_the_same_steps() -> None:
     """The JSON form survives an encoder and has every field of each step."""
     deliveries = {ORDERS: [event(RecordKind.POPPED, 1, hold_ms=1)]}
