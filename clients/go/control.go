@@ -73,7 +73,7 @@ func (c *control) send(ctx context.Context, method, path string, body any) (io.R
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("the control port does not respond; does the emulator run? %w", err)
+		return nil, c.unreachable(err)
 	}
 	if response.StatusCode < 300 {
 		return response.Body, nil
@@ -88,6 +88,11 @@ func (c *control) send(ctx context.Context, method, path string, body any) (io.R
 		problem.Detail = fmt.Sprintf("%s %s: HTTP %s: %s", method, path, response.Status, received)
 	}
 	return nil, problem
+}
+
+// unreachable returns the error about a request without a complete response.
+func (c *control) unreachable(cause error) error {
+	return fmt.Errorf("%s: the control port does not respond (%w); does the emulator run?", c.base, cause)
 }
 
 // connectTimeout is the longest time until a running emulator returns its addresses.

@@ -111,6 +111,9 @@ func (w *watched) end(err error) error {
 func (w *watched) Read(into []byte) (int, error) {
 	count, err := w.response.Read(into)
 	if err != nil {
+		if err != io.EOF {
+			err = w.control.unreachable(err)
+		}
 		return count, w.end(err)
 	}
 	w.mutex.Lock()

@@ -217,7 +217,8 @@ export class Control {
   }
 
   #unreachable(cause) {
-    return new Error(`${this.url}: the control port does not respond; does the emulator run?`, { cause });
+    const why = cause.message || cause.code; // an AggregateError has no message
+    return new Error(`${this.url}: the control port does not respond (${why}); does the emulator run?`, { cause });
   }
 }
 

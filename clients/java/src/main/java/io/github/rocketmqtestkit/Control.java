@@ -298,8 +298,12 @@ public final class Control {
     }
 
     private RocketMQException unreachable(Throwable cause) {
-        String text = base + ": the control port does not respond; does the emulator run? " + cause;
-        return new RocketMQException(text, cause);
+        Throwable first = cause;
+        while (first.getCause() != null) {
+            first = first.getCause();
+        }
+        String why = first.toString().equals(cause.toString()) ? "" + cause : cause + ", caused by " + first;
+        return new RocketMQException(base + ": the control port does not respond (" + why + "); does the emulator run?", cause);
     }
 
     /** Returns the exception about a refusal. Throws the AssertionError of an assertion that does not hold. */
