@@ -25,6 +25,7 @@ from ..gate.effects import (
 from ..gate.gate import GateListeners
 from ..history.events import MoveKind
 from ..history.history import History
+from ..history.last_subscriptions import LastSubscription
 from ..history.record_keys import Queue
 from ..history.record_kind import RecordKind
 from ..history.seen_clients import SeenClient
@@ -333,6 +334,10 @@ class Deliveries:
             address = host_port(*channel.remote_address)
             version = sdk_version(operation.version)
             clients.note(channel.channel_id, SeenClient(operation.client_id, operation.language, version, address))
+        subscriptions = self._context.history.subscriptions
+        for consumer in operation.consumers:
+            for each in consumer.subscriptions:
+                subscriptions.note(consumer.group, each.topic, LastSubscription(each.sub_string, each.expression_type))
         self._context.watch.heartbeat(node, call, operation)
 
     def _on_unregistration(

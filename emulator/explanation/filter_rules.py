@@ -27,7 +27,7 @@ def skipped_by_filter(subject: Subject) -> Finding | None:
     """The group is past the message, and did not get it because of its subscription."""
     if not subject.is_passed or subject.is_retry:
         return None
-    finding = _filtered(subject, "did not match")
+    finding = _filtered(subject, "did not match") or _filtered_before(subject)
     if finding is None or (subject.deliveries and finding.reason is not Reason.TAG_HASH_COLLISION):
         return None
     return finding
@@ -48,16 +48,39 @@ def _filtered(subject: Subject, verb: str) -> Finding | None:
     for member, subscription in [*_users(own, used), *own]:
         mismatch = mismatch_of(subscription, subject.message, verb)
         if mismatch is not None:
-            text = f"subscription {_shown(subscription)} of {_owner(group.name, member)} {mismatch.text}"
-            client = None if member is None else member.client
-            seen = "its properties" if subscription.kind == SQL92 else _tag_text(subject.message)
-            matching = changes.subscribe(f"subscribe with an expression that matches {seen}", client)
-            again = changes.send(f"send a message that matches {_shown(subscription)}")
-            facts = (mismatch.fact, subject.place_fact)
-            return Finding(mismatch.reason, subject.stored_but(text), facts, (matching, again))
+            who = f"subscription {_shown(subscription)} of {_owner(group.name, member)}"
+            return _finding(subject, subscription, mismatch, who=who, client=None if member is None else member.client)
         if used is not None:
             return None  # the broker filters by this one alone; others differ only in their versions
     return None
+
+
+def _filtered_before(subject: Subject) -> Finding | None:
+    """Return the verdict about the last subscription of a group that has none any more: its consumers have left."""
+    group, topic = subject.consumer, subject.message.topic
+    known = (*group.subscriptions, *(each for member in group.members for each in member.subscriptions))
+    if _of_topic(known, topic) is not None:
+        return None
+    last = subject.scene.history.subscriptions.of(group.name, topic)
+    if last is None:
+        return None
+    subscription = SubscriptionView(topic, last.expression, last.kind, 0)
+    mismatch = mismatch_of(subscription, subject.message, "did not match")
+    if mismatch is None:
+        return None
+    who = f"the last subscription {_shown(subscription)} of group {group.name}, whose consumers have left,"
+    return _finding(subject, subscription, mismatch, who=who)
+
+
+def _finding(
+    subject: Subject, subscription: SubscriptionView, mismatch: Mismatch, *, who: str, client: str | None = None
+) -> Finding:
+    """Return the verdict about a subscription, named by `who`, of a member (None: of the whole group)."""
+    seen = "its properties" if subscription.kind == SQL92 else _tag_text(subject.message)
+    matching = changes.subscribe(f"subscribe with an expression that matches {seen}", client)
+    again = changes.send(f"send a message that matches {_shown(subscription)}")
+    facts = (mismatch.fact, subject.place_fact)
+    return Finding(mismatch.reason, subject.stored_but(f"{who} {mismatch.text}"), facts, (matching, again))
 
 
 def _users(

@@ -25,6 +25,7 @@ from .events import (
     Trim,
     TrimReason,
 )
+from .last_subscriptions import LastSubscriptions
 from .lost_messages import lost_messages
 from .offset_moves import GroupQueue, OffsetMoves
 from .record_keys import RecordKeys
@@ -65,6 +66,7 @@ class History:
         self.commits = ClientCommits()
         self.clients = SeenClients()
         self.deleted_groups = DeletedGroups()
+        self.subscriptions = LastSubscriptions()
         self.offset_moves = OffsetMoves()
         self._refused: deque[RefusedRequest] = deque(maxlen=REFUSED_MAX)
         self._lost: deque[LostMessage] = deque(maxlen=LOST_MAX)
@@ -83,6 +85,7 @@ class History:
             commits=self.commits,
             clients=self.clients,
             deleted_groups=self.deleted_groups,
+            subscriptions=self.subscriptions,
             offset_moves=self.offset_moves,
             missing_until_ms=self._missing_until_ms,
             refused=self._refused,
@@ -104,7 +107,7 @@ class History:
         if before.record.max_entries == self.record.max_entries:
             self.record, self._missing_until_ms = before.record, before.missing_until_ms
         self.commits, self.clients, self.offset_moves = before.commits, before.clients, before.offset_moves
-        self.deleted_groups = before.deleted_groups
+        self.deleted_groups, self.subscriptions = before.deleted_groups, before.subscriptions
         self._refused, self._lost, self._firings = before.refused, before.lost, before.firings
         self._trims, self._broker_events = dict(before.trims), dict(before.broker_events)
 
@@ -198,6 +201,7 @@ class History:
     def note_deleted_group(self, broker: str, group: str) -> None:
         """Record the deletion of a group."""
         self.deleted_groups.note(group, GroupDeletion(self.scheduler.now_ms, broker))
+        self.subscriptions.forget(group)
 
     def note_lost(self, broker: str, records: Iterable[bytes]) -> None:
         """Append the messages that a crash removes from a broker's log: of very many, the oldest."""

@@ -9,6 +9,7 @@ from .client_commits import ClientCommits
 from .deleted_groups import DeletedGroups
 from .delivery_record import DeliveryRecord
 from .events import BrokerEvent, LostMessage, RefusedRequest, RuleFiring, Trim
+from .last_subscriptions import LastSubscriptions
 from .offset_moves import OffsetMoves
 from .seen_clients import SeenClients
 
@@ -21,6 +22,7 @@ class HistoryState:
     commits: ClientCommits
     clients: SeenClients
     deleted_groups: DeletedGroups
+    subscriptions: LastSubscriptions
     offset_moves: OffsetMoves
     missing_until_ms: int | None
     refused: deque[RefusedRequest]
@@ -36,6 +38,7 @@ class HistoryState:
             commits=self.commits.copy(),
             clients=self.clients.copy(),
             deleted_groups=self.deleted_groups.copy(),
+            subscriptions=self.subscriptions.copy(),
             offset_moves=self.offset_moves.copy(),
             missing_until_ms=self.missing_until_ms,
             refused=self.refused.copy(),

@@ -11,6 +11,7 @@ from typing import Any
 from rocketmq_testkit.emulator.gate.call import GRPC_CHANNEL, is_through_proxy
 from rocketmq_testkit.emulator.history.deleted_groups import DeletedGroups
 from rocketmq_testkit.emulator.history.events import BrokerEvent, LostMessage, RecordedEvent, RefusedRequest, RuleFiring
+from rocketmq_testkit.emulator.history.last_subscriptions import LastSubscriptions
 from rocketmq_testkit.emulator.history.seen_clients import SeenClients
 from rocketmq_testkit.emulator.inspection.connections import ConnectionView
 from rocketmq_testkit.emulator.inspection.groups import GroupView, MemberView, SubscriptionView
@@ -42,6 +43,7 @@ class PreparedHistory:
     names: dict[str, str] = field(default_factory=dict)
     clients: SeenClients = field(default_factory=SeenClients)
     deleted_groups: DeletedGroups = field(default_factory=DeletedGroups)
+    subscriptions: LastSubscriptions = field(default_factory=LastSubscriptions)
 
     def of(self, node: str, topic: str, queue_id: int, queue_offset: int) -> list[RecordedEvent]:
         return self.deliveries.get((node, topic, queue_id, queue_offset), [])

@@ -6,6 +6,7 @@ from rocketmq_testkit.emulator.history.deleted_groups import GroupDeletion
 from rocketmq_testkit.emulator.history.delivery_record import CHUNK_RECORDS, DeliveryRecord
 from rocketmq_testkit.emulator.history.events import BrokerEventKind, MoveKind, RefusedRequest, TrimReason
 from rocketmq_testkit.emulator.history.history import History
+from rocketmq_testkit.emulator.history.last_subscriptions import LastSubscription
 from rocketmq_testkit.emulator.history.record_keys import RecordKeys
 from rocketmq_testkit.emulator.history.record_kind import RecordKind
 from rocketmq_testkit.emulator.history.seen_clients import SeenClient
@@ -38,6 +39,7 @@ def lived() -> History:
             remark="r",
         )
     )
+    history.subscriptions.note("G", "A", LastSubscription("a", "TAG"))
     history.note_move("broker-a", MoveKind.RESET, "G", "A", 0, 3, 1)
     history.note_trim("broker-a", TrimReason.LIMIT, 0, 100)
     history.note_firing(rule="r", operation="o", channel="c1", effect="e", message_ids=["m"])
@@ -56,6 +58,9 @@ def test_a_fork_has_each_event_of_its_parent_and_adds_its_own() -> None:
     assert child.complete_since_ms() is None
     assert child.of(*QUEUE, 1) == parent.of(*QUEUE, 1) != []
     assert child.client_of("channel") == "client"
+    assert child.subscriptions.of("G", "A") == LastSubscription("a", "TAG")
+    child.subscriptions.note("G", "A", LastSubscription("b", "TAG"))
+    assert parent.subscriptions.of("G", "A") == LastSubscription("a", "TAG")
     assert child.deleted_groups.of("G") == parent.deleted_groups.of("G") == GroupDeletion(START_MS, "broker-a")
     assert [list(child.refused()), list(child.moves("broker-a", "G", "A", 0)), list(child.firings())] == [
         list(parent.refused()),
