@@ -2,7 +2,7 @@
 
 With SYNC_FLUSH the whole log is flushed. With ASYNC_FLUSH upstream checks every `flushIntervalCommitLog` and flushes if
 `flushCommitLogLeastPages` pages are dirty, or if `flushCommitLogThoroughInterval` has passed. The emulator runs nothing
-at those instants: the first append after a check performs it.
+at those instants: the next append, or the next read of the flushed end, performs the checks that are due.
 Source: CommitLog.FlushRealTimeService, CommitLog.GroupCommitService, MappedFile.isAbleToFlush (5.3.3).
 """
 
@@ -19,17 +19,20 @@ class FlushPosition:
         self._flushed = end
         self._thorough_ms = now_ms
         self.next_check_ms = now_ms + config.flush_interval_commit_log
-        """The first check that was not performed yet."""
+        """The time of the first check that was not performed yet."""
 
     def catch_up(self, now_ms: int, end: int) -> None:
-        """Perform the checks due up to now; the log has ended at `end` since the last of them."""
+        """Perform the checks due up to now. The log must have ended at `end` since the first of them."""
         if now_ms < self.next_check_ms:
             return
-        config = self._config
-        interval = config.flush_interval_commit_log
-        last_check_ms = self.next_check_ms + (now_ms - self.next_check_ms) // interval * interval
-        if last_check_ms >= self._thorough_ms + config.flush_commit_log_thorough_interval:
-            self._flushed, self._thorough_ms = end, last_check_ms
+        config, check_ms = self._config, self.next_check_ms
+        interval, thorough_interval = config.flush_interval_commit_log, config.flush_commit_log_thorough_interval
+        last_check_ms = check_ms + (now_ms - check_ms) // interval * interval
+        thorough_due_ms = self._thorough_ms + thorough_interval
+        if last_check_ms >= thorough_due_ms:
+            first_ms = check_ms + max(_rounded_up(thorough_due_ms - check_ms, interval), 0)
+            period = max(_rounded_up(thorough_interval, interval), interval)
+            self._flushed, self._thorough_ms = end, first_ms + (last_check_ms - first_ms) // period * period
         elif end // PAGE_BYTES - self._flushed // PAGE_BYTES >= config.flush_commit_log_least_pages:
             self._flushed = end
         self.next_check_ms = last_check_ms + interval
@@ -40,3 +43,8 @@ class FlushPosition:
             return end
         self.catch_up(now_ms, end)
         return self._flushed
+
+
+def _rounded_up(ms: int, interval: int) -> int:
+    """Return the next multiple of an interval."""
+    return -(-ms // interval) * interval

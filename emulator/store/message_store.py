@@ -371,13 +371,13 @@ class MessageStore:
         If the master has deleted and recreated the topic, its queue restarts at 0. Units are ignored here until that
         queue is as long as this one. Source: DefaultHAClient, ConsumeQueue.putMessagePositionInfo (5.3.3).
         """
+        now = self._scheduler.now_ms
+        if now >= self._flush_position.next_check_ms:
+            self._flush_position.catch_up(now, self.log.max_offset)
         if not records.is_readable(record):
             self._replicate_unreadable(record)
             return
         found = records.decode(record)
-        now = self._scheduler.now_ms
-        if now >= self._flush_position.next_check_ms:
-            self._flush_position.catch_up(now, self.log.max_offset)
         physical_offset = self.log.reserve(len(record), now)
         if physical_offset != found.physical_offset:
             raise AssertionError(f"a record of offset {found.physical_offset} came to {physical_offset}")

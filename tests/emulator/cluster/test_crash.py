@@ -203,6 +203,20 @@ def test_a_power_loss_loses_only_unflushed_messages(
     assert [message.queue_offset for message in found] == list(range(kept + 1))
 
 
+@pytest.mark.parametrize(("sent_at_ms", "wait_ms", "kept"), [(12_000, 7_999, 0), (12_000, 8_000, 1), (29_900, 100, 1)])
+def test_thorough_flushes_are_ten_seconds_apart_if_nothing_is_stored_meanwhile(
+    sent_at_ms: int, wait_ms: int, kept: int
+) -> None:
+    """A check flushes a single dirty page at 10 s, 20 s and so on after the start, whether or not messages came."""
+    harness = make_harness()
+    harness.topic("A")
+    harness.advance(sent_at_ms)
+    harness.send("A", b"x")
+    harness.advance(wait_ms)
+    harness.engine.crash()
+    assert max_offset(harness) == kept
+
+
 def test_a_process_crash_loses_no_stored_message(harness: EngineHarness) -> None:
     """A crash of the process loses no stored message, because the operating system has the pages."""
     filled(harness, 2)

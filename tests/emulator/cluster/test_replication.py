@@ -124,6 +124,15 @@ def test_a_slave_has_no_message_that_cannot_be_decoded(pair: Pair) -> None:
     assert [decode(record).body for record in pair.pull_slave().records] == [b"after", b"last"]
 
 
+def test_a_replicated_record_that_cannot_be_decoded_waits_for_the_next_flush(pair: Pair) -> None:
+    """The flush that was due before the record came does not contain it, as at the master."""
+    pair.engine.defects.enable("unreadable_host_flag")
+    pair.advance(10_100)
+    pair.ask(SendResult, SendMessage("PG", "T", 0, b"lost", {}, ("10.0.0.1", 5000), pair.now_ms, sys_flag=0x10))
+    of_master, of_slave = (broker.store.flush_behind_bytes for broker in pair.engine.brokers)
+    assert of_master == of_slave > 0
+
+
 def test_with_the_defect_a_slave_copies_topics_up_to_the_first_with_attributes(pair: Pair) -> None:
     """Topics before the first one with attributes are copied, later ones are not; deleted topics are still deleted."""
     pair.engine.defects.enable("slave_skips_topics_with_attributes")
