@@ -309,8 +309,8 @@ class BrokerRequestPools:
             due.append(self._scheduler.now_ms - longest_ms + self._config.os_page_cache_busy_time_out_mills + 1)
         if due:
             first_ms = self._first_scan.ms
-            late_ms = max(min(due), self._scheduler.now_ms + 1) - first_ms
-            at_ms = first_ms + max(-(-late_ms // SCAN_MS), 0) * SCAN_MS
+            after_first_ms = max(min(due), self._scheduler.now_ms + 1) - first_ms
+            at_ms = first_ms + max(-(-after_first_ms // SCAN_MS), 0) * SCAN_MS
             self._scan = self._scheduler.call_at(at_ms, self._scan_queues, TimerKind.REQUEST_QUEUES)
 
     def _scan_queues(self) -> None:
