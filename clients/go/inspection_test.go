@@ -81,14 +81,19 @@ func TestInspectionListsTopicsRulesAndConfiguration(t *testing.T) {
 	if origins["popPollingSize"] != "7 changed" {
 		t.Error(origins)
 	}
-	if found := must(mq.Inspect.Configuration("broker-x"))(t); len(found) != 0 {
-		t.Error(found)
+	if found, err := mq.Inspect.Configuration("broker-x"); !rocketmqtest.IsNotFound(err) {
+		t.Error(found, err)
+	}
+	if found, err := mq.Inspect.Queues("order"); !rocketmqtest.IsNotFound(err) {
+		t.Error(found, err)
 	}
 }
 
 func TestInspectionOfAnEmulatorWithoutClientsIsEmpty(t *testing.T) {
 	t.Parallel()
-	look := rocketmqtest.Run(t, "orders").Inspect
+	mq := rocketmqtest.Run(t, "orders")
+	check(t, mq.CreateGroup(rocketmqtest.Group{Name: "warehouse"}))
+	look := mq.Inspect
 	counts := []int{
 		len(must(look.Connections())(t)), len(must(look.Polls())(t)), len(must(look.Locks())(t)),
 		len(must(look.Receipts("warehouse"))(t)), len(must(look.HalfMessages())(t)),

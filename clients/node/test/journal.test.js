@@ -94,7 +94,8 @@ test("topics, rules and configuration are inspected", async (t) => {
   const keys = await mq.inspect.configuration("broker-a");
   const { value, origin } = keys.find((each) => each.key === "popPollingSize");
   assert.deepStrictEqual([value, origin], ["7", "changed"]);
-  assert.deepStrictEqual(await mq.inspect.configuration("broker-x"), []);
+  await assert.rejects(mq.inspect.configuration("broker-x"), { status: 404, field: "node", nearest: "broker-a" });
+  await assert.rejects(mq.inspect.queues("order"), { status: 404, field: "topic", nearest: "orders" });
 });
 
 test("an emulator without clients has empty lists of clients", async (t) => {

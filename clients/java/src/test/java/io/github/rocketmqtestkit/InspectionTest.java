@@ -63,7 +63,8 @@ class InspectionTest {
                 .filter(each -> each.key().equals("popPollingSize")).findFirst().orElseThrow();
         assertEquals(List.of("7", "changed"), List.of(key.value(), key.origin()));
         assertTrue(mq.inspect().configuration().size() > mq.inspect().configuration("broker-a").size());
-        assertEquals(List.of(), mq.inspect().configuration("broker-x"));
+        assertTrue(assertThrows(RocketMQException.class, () -> mq.inspect().configuration("broker-x")).isNotFound());
+        assertTrue(assertThrows(RocketMQException.class, () -> mq.inspect().queues("order")).isNotFound());
     }
 
     @Test
