@@ -44,6 +44,7 @@ SUITES_OF_HELPERS = (
     "tests/clients/test_java_suite.py",
     "tests/clients/test_go_helper.py",
     "tests/clients/test_node_helper.py",
+    "tests/clients/test_oldest_runtimes.py",
     "tests/clients/test_pages_of_rust_and_cpp.py",
 )
 """Helpers and example applications in other languages, and the pages about them.
