@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from grouped_files import scope_of
+from group_scheduler import scope_of
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUPED = """
@@ -33,6 +33,49 @@ def test_one_worker_runs_all_tests_of_a_group(tmp_path: Path) -> None:
     ran = re.findall(r"^\[(gw\d)\].* PASSED test_(\w+)\.py", done.stdout, re.MULTILINE)
     assert len(ran) == 36
     assert len({worker for worker, name in ran if name in ("tea", "water")}) == 1
+
+
+WATCHED = """
+from grouped_files import pytest_xdist_make_scheduler as made
+
+SCHEDULERS, MOST = [], [0]
+
+
+def pytest_xdist_make_scheduler(config, log):
+    SCHEDULERS.append(made(config, log))
+    return SCHEDULERS[0]
+
+
+def pytest_runtest_logreport(report):
+    for scheduler in SCHEDULERS:
+        MOST.append(max(len(scopes) for scopes in scheduler.assigned_work.values()))
+
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.line(f"most scopes of a worker: {max(MOST)}")
+"""
+
+
+def test_scopes_of_finished_tests_are_forgotten(tmp_path: Path) -> None:
+    """Each test would otherwise cause work for all tests before it. A worker has the next two tests in advance."""
+    (tmp_path / "conftest.py").write_text(WATCHED)
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\npythonpath = {ROOT / 'tests' / 'support'}\n")
+    (tmp_path / "test_tea.py").write_text(GROUPED.replace("pytestmark", "other").replace("range(12)", "range(60)"))
+    command = [
+        str(Path(sys.executable).with_name("pytest")),
+        "-p",
+        "no:cacheprovider",
+        "-n",
+        "2",
+        "--dist",
+        "loadgroup",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "60 passed" in done.stdout
+    most = re.search(r"most scopes of a worker: (\d+)", done.stdout)
+    assert most is not None
+    assert 1 <= int(most[1]) <= 4
 
 
 def test_a_file_without_a_group_is_distributed_test_by_test(tmp_path: Path) -> None:
