@@ -8,6 +8,7 @@ import pytest
 import unhurried_examples
 from bug_reports import pytest_runtest_teardown, pytest_sessionfinish  # noqa: F401 - hooks
 from command_line import IS_EXECUTABLE, VARIABLE
+from frozen_collection import pytest_collection_finish  # noqa: F401 - hook
 from grouped_files import pytest_xdist_make_scheduler  # noqa: F401 - hook
 from sampling import deselect_outside_sample
 from selected_tests import OF_EXECUTABLE
