@@ -21,6 +21,7 @@ APART = [("grpc.use_local_subchannel_pool", 1)]
 """Channel option for a connection of its own; by default grpcio shares one among all channels of a process."""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threshold", [0, 100_000])
 @pytest.mark.parametrize(("brokers", "clients"), [(1, 10_000), (3, 2_000)])
 def test_thousands_of_waiting_polls_cause_no_work_until_the_first_ends(
