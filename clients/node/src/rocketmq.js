@@ -8,6 +8,7 @@ import { afterTestsOfJest, DEFAULT_WAIT, HoldLost, Holder, hold } from "./hold.j
 import { Inspection } from "./inspection.js";
 import { Journal } from "./journal.js";
 import { fromForm, toForm } from "./message.js";
+import { warnAboutOldNode } from "./node_version.js";
 import { Snapshots } from "./snapshots.js";
 import { listOf, read } from "./values.js";
 
@@ -67,6 +68,7 @@ export class RocketMQ extends Assertions {
   static async start({ t, topics = [], isolation = "fork", own = false, command, args, holdTimeout } = {}) {
     const isAlone = own || command !== undefined || args !== undefined;
     checkIsolation(isolation, isAlone);
+    warnAboutOldNode();
     await stopReleased();
     const mq = isAlone ? await ownProcess(command, args) : await forTest(isolation, t, holdTimeout);
     if (t) stopAfter(t, mq);
@@ -345,8 +347,8 @@ export class RocketMQ extends Assertions {
 
 /**
  * Stop an emulator after the other hooks of its test, which close the clients of the test. node:test runs hooks in the
- * order of their registration, so that a hook that a hook adds is the last one. Node 18 does not run such a hook, and no
- * version does after a hook that has failed. Then the signal of the test, which node:test aborts after the hooks, is the
+ * order of their registration, so that a hook that a hook adds is the last one. No version runs such a hook after a hook
+ * that has failed, and older ones never do. Then the signal of the test, which node:test aborts after the hooks, is the
  * occasion.
  */
 function stopAfter(t, mq) {
