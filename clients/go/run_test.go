@@ -129,7 +129,7 @@ func TestFailedAssertionNamesTheMostSimilarMessage(t *testing.T) {
 		t.Fatal(failed.texts)
 	}
 	for _, wanted := range []string{
-		"missing 'two teas', 'milk'; not expected b'two tea', b'coffee'", "most similar to 'two teas' is b'two tea'", "sent",
+		`missing "two teas", "milk"; not expected "two tea", "coffee"`, `most similar to "two teas" is "two tea"`, "sent",
 	} {
 		if !strings.Contains(failed.texts[0], wanted) {
 			t.Errorf("%q is not in %s", wanted, failed.texts[0])

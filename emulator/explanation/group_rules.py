@@ -51,7 +51,7 @@ def disabled(subject: Subject) -> Finding | None:
         )
         slow = fact("slow_group", broker=broker)
         return Finding(Reason.SUSPENDED, subject.stored_but(text), (*facts, slow), (enable,))
-    text = f"group {group.name} has consume_enable=False, so brokers deliver nothing to it"
+    text = f"group {group.name} has consumption disabled, so brokers deliver nothing to it"
     return Finding(Reason.CONSUME_DISABLED, subject.stored_but(text), facts, (enable,))
 
 

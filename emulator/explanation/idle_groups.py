@@ -47,7 +47,7 @@ def _configuration(group: GroupView) -> Iterator[IdleClause]:
     if not group.consume_enable:
         fact = Fact("group", {"consume_enable": False})
         change = Change(ChangeAction.CONFIGURE, f'rocketmq.group("{group.name}", consume_enable=True)')
-        cause = f"group {group.name} has consume_enable=False, so brokers deliver nothing to it"
+        cause = f"group {group.name} has consumption disabled, so brokers deliver nothing to it"
         if group.too_slow_on:
             cause = (
                 f"{listed(group.too_slow_on)} disabled group {group.name}, because it reads too far behind the end of"

@@ -48,7 +48,7 @@ class RuleSpec:
             )
         for flag in ("optional", "strict"):
             if not isinstance(getattr(self, flag), bool):
-                raise FaultError(f"{flag}={shown(getattr(self, flag))}: neither true nor false; use {flag}=True")
+                raise FaultError(f"{flag}={shown(getattr(self, flag))}: neither true nor false; use true")
         for phase in self.phases:
             self.criteria.check_phase(phase)
         kind = self.fault.KIND

@@ -183,7 +183,8 @@ def _usable(
         wrong = f"{', '.join(labels)} never {'ends' if len(labels) == 1 else 'end'} with this {noun}"
     nearest = nearest_of(given, [*words, *names]) if isinstance(given, str) else None
     hint = listed([*words, *names]) if nearest is None else f"did you mean {nearest}? {listed([*words, *names])}"
-    raise FaultError(f"{noun}={shown(given)}: {wrong}; {hint}; choose one of them, or add the rule with strict=False")
+    remedy = "choose one of them, or let the rule accept any code (option strict: false)"
+    raise FaultError(f"{noun}={shown(given)}: {wrong}; {hint}; {remedy}")
 
 
 def no_status(status: object) -> FaultError:

@@ -68,7 +68,7 @@ def test_sent_messages_are_named_by_receipt_key_tag_body_and_message_group(emula
     assert [by_receipt] == emulator.assert_sent(sent) == emulator.assert_sent("1001")
     assert [by_receipt] == emulator.assert_sent(topic="orders", tag="tea", body=json({"id": 1001}), times=1)
     emulator.assert_sent(message_group="table-7", times=1)
-    with pytest.raises(AssertionError, match=r"^no message with topic='orders', tag='coffee' was sent; 1 message of "):
+    with pytest.raises(AssertionError, match=r'^no message with topic="orders", tag="coffee" was sent; 1 message of '):
         emulator.assert_sent(topic="orders", tag="coffee")
 
 

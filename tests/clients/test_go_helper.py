@@ -205,7 +205,7 @@ func TestFailed(t *testing.T) {
         check=False,
     )
     assert done.returncode == 1, done.stderr
-    assert "most similar to 'two teas' is b'two tea'" in done.stdout
+    assert 'most similar to "two teas" is "two tea"' in done.stdout
     log = done.stdout.partition("rocketmqtest: messages that are not acknowledged:")[2]
     assert re.search(r"message \w+ of orders\n +[\d:.]+  sent  direct", log), done.stdout
 

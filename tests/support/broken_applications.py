@@ -406,7 +406,7 @@ def timed_message_recalled(scene: Scene) -> str:
 # rights and brokers
 
 
-@broken(Reason.CONSUME_DISABLED, "group {name} has consume_enable=False, so brokers deliver nothing to it")
+@broken(Reason.CONSUME_DISABLED, "group {name} has consumption disabled, so brokers deliver nothing to it")
 def group_disabled(scene: Scene) -> Message:
     """An earlier test has disabled the group for an incident drill."""
     scene.topic()

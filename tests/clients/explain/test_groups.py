@@ -63,7 +63,7 @@ def test_a_disabled_group_is_the_reason(scene: Scene) -> None:
     with suppress(DriverError):
         scene.call(driver, "receive", max=1, invisible_ms=20_000)
     found = scene.explain(message, Reason.CONSUME_DISABLED)
-    assert str(found).endswith(f"but group {scene.name} has consume_enable=False, so brokers deliver nothing to it")
+    assert str(found).endswith(f"but group {scene.name} has consumption disabled, so brokers deliver nothing to it")
     assert [change.sentence for change in found.changes] == [f'rocketmq.group("{scene.name}", consume_enable=True)']
 
     scene.emulator.group(scene.name, consume_enable=True)

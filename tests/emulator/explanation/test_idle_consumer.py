@@ -216,7 +216,7 @@ def test_member_without_a_queue_is_explained_by_the_owners_of_the_queues() -> No
         (
             group_of(member_of(C1, "orders"), consume_enable=False, forbidden=("orders",)),
             {},
-            "group billing has consume_enable=False, so brokers deliver nothing to it; "
+            "group billing has consumption disabled, so brokers deliver nothing to it; "
             "group billing is forbidden to consume orders; "
             "c1@10.0.0.5 has queues 0-3 of orders, all empty",
         ),
@@ -417,7 +417,7 @@ def test_client_is_explained_for_each_of_its_groups() -> None:
     found = IdleConsumers(Scene(look, prepared_history(), NOON_MS)).client(C1)
     assert (found.subject, str(found)) == (
         f"client {C1}",
-        "group audit has consume_enable=False, so brokers deliver nothing to it; "
+        "group audit has consumption disabled, so brokers deliver nothing to it; "
         "c1@10.0.0.5 may read the only queue of orders, with 5 "
         "messages to read in broker-a/0; c1@10.0.0.5 may read the only queue of orders, empty",
     )

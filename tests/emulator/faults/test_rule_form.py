@@ -84,9 +84,9 @@ def test_the_mapping_of_a_rule_omits_functions() -> None:
         ({"then": "drop_response", "name": ""}, "rule: name='': not a text of 1 to 100 characters; use a name such as"),
         (
             {"then": "drop_response", "optional": "yes"},
-            "rule: optional='yes': neither true nor false; use optional=True",
+            "rule: optional='yes': neither true nor false; use true",
         ),
-        ({"then": "drop_response", "strict": 0}, "rule: strict=0: neither true nor false; use strict=True"),
+        ({"then": "drop_response", "strict": 0}, "rule: strict=0: neither true nor false; use true"),
     ],
 )
 def test_a_wrong_mapping_is_rejected_with_one_sentence(form: Any, text: str) -> None:

@@ -177,8 +177,8 @@ class EmulatorTest {
         mq.topic("orders").send("coffee");
         AssertionError failed = assertThrows(
                 AssertionError.class, () -> mq.topic("orders").assertBodies("two teas", "milk"));
-        for (String wanted : List.of("missing 'two teas', 'milk'; not expected b'two tea', b'coffee'",
-                "most similar to 'two teas' is b'two tea'", "sent")) {
+        for (String wanted : List.of("missing \"two teas\", \"milk\"; not expected \"two tea\", \"coffee\"",
+                "most similar to \"two teas\" is \"two tea\"", "sent")) {
             assertTrue(failed.getMessage().contains(wanted), failed.getMessage());
         }
     }
