@@ -14,7 +14,10 @@ _STARTED = b"started\n"
 
 
 class CountedCommand:
-    """An executable file that starts the command. Each process of the command keeps a pipe open until it ends."""
+    """An executable file that starts the command. Each process of the command keeps a pipe open until it ends.
+
+    The standard error of all processes is kept in a file, because helpers discard it once the command is ready.
+    """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -22,7 +25,9 @@ class CountedCommand:
         os.mkfifo(pipe)
         self._reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         self.path = folder / "rocketmq-emulator"
-        self.path.write_text(f'#!/bin/sh\nexec 9>"{pipe}"\nprintf "started\\n" >&9\nexec "{COMMAND}" "$@"\n')
+        self.errors = folder / "errors"
+        started = f'exec 9>"{pipe}"\nprintf "started\\n" >&9\nexec "{COMMAND}" "$@" 2>>"{self.errors}"'
+        self.path.write_text(f"#!/bin/sh\n{started}\n")
         self.path.chmod(0o755)
 
     def starts(self) -> int:
@@ -44,9 +49,13 @@ class CountedCommand:
 
 @contextmanager
 def counted_command(folder: Path) -> Iterator[CountedCommand]:
-    """Write the wrapper into a new folder, for the time of the block."""
+    """Write the wrapper into a new folder, for the time of the block. If it fails, print what the processes logged."""
     made = CountedCommand(folder)
     try:
         yield made
+    except BaseException:
+        if made.errors.is_file():
+            print(f"standard error of the command:\n{made.errors.read_text(encoding='utf-8', errors='replace')}")
+        raise
     finally:
         made.close()
