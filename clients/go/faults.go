@@ -1,6 +1,9 @@
 package rocketmqtest
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Faults are the rules of faults of an emulator.
 type Faults struct {
@@ -102,6 +105,27 @@ func (r AddedRule) Events() (RuleEvents, error) {
 func (r AddedRule) Fired() (int, error) {
 	found, err := r.Events()
 	return found.Fired, err
+}
+
+// String returns the name, the matches and firings so far, the rule as JSON, and hints, in one line. Of a rule that was
+// removed, or whose emulator does not respond, it returns the name and this fact.
+func (r AddedRule) String() string {
+	if r.control == nil {
+		return "Rule " + r.Name
+	}
+	found, err := r.Events()
+	if err != nil {
+		if IsNotFound(err) {
+			return "Rule " + r.Name + ", removed"
+		}
+		return "Rule " + r.Name + ", not running"
+	}
+	rule, _ := json.Marshal(found.Rule)
+	text := fmt.Sprintf("Rule %s matched=%d fired=%d %s", r.Name, found.Matched, found.Fired, rule)
+	for _, hint := range found.Hints {
+		text += "; it " + hint
+	}
+	return text
 }
 
 // Remove removes the rule.

@@ -80,7 +80,13 @@ func TestRulesAreAddedCountedAndRemoved(t *testing.T) {
 	if fired := must(rule.Fired())(t); fired != 0 {
 		t.Error(fired)
 	}
+	if text := rule.String(); !strings.HasPrefix(text, `Rule drop_response matched=0 fired=0 {"then":"drop_response",`) {
+		t.Error(text)
+	}
 	check(t, rule.Remove())
+	if text := rule.String(); text != "Rule drop_response, removed" {
+		t.Error(text)
+	}
 	if err := rule.Remove(); !rocketmqtest.IsNotFound(err) {
 		t.Error(err)
 	}

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
+import { inspect } from "node:util";
 
 import { ControlError, RocketMQ } from "rocketmq-testkit";
 
@@ -74,7 +75,13 @@ test("a failed assertion names the most similar message and its history", async 
 test("explanations and histories name the message", async (t) => {
   const mq = await RocketMQ.start({ t, topics: ["orders"] });
   await mq.send("orders", { body: "x", keys: ["1001"] });
-  assert.match((await mq.explain("1001", "billing")).sentence, /billing/);
+  const explained = await mq.explain("1001", "billing");
+  assert.match(explained.sentence, /billing/);
+  assert.deepStrictEqual([inspect(explained), String(explained)], [explained.sentence, explained.sentence]);
+  const idle = await mq.explainGroup("billing");
+  assert.strictEqual(inspect(idle), idle.sentence);
+  const history = await mq.history("1001");
+  assert.match(inspect(history), new RegExp(`^message ${history.messageId} of orders\\n  \\d\\d:.+  sent  .*$`));
   assert.deepStrictEqual((await mq.history("1001")).steps.map((step) => step.kind), ["sent"]);
   assert.deepStrictEqual(await mq.warnings(), []);
 });

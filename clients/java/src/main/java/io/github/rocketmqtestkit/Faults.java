@@ -87,6 +87,23 @@ public final class Faults {
             control.delete(path());
         }
 
+        /**
+         * Returns the name, the matches and firings so far, the rule as JSON, and hints, in one line. Of a rule that
+         * was removed, or whose emulator does not respond, it returns the name and this fact.
+         */
+        @Override
+        public String toString() {
+            RuleEvents found;
+            try {
+                found = events();
+            } catch (RocketMQException error) {
+                return "Rule " + name + (error.isNotFound() ? ", removed" : ", not running");
+            }
+            String hints = found.hints().stream().map(hint -> "; it " + hint).collect(Collectors.joining());
+            return "Rule " + name + " matched=" + found.matched() + " fired=" + found.fired() + " "
+                    + Json.write(found.rule()) + hints;
+        }
+
         private String path() {
             return "/v1/faults/" + Control.encoded(name);
         }

@@ -125,7 +125,10 @@ class EmulatorTest {
         Faults.AddedRule rule = mq.faults().add(Rule.of("drop_response").operation("SendMessage").topic("orders").times(1));
         assertEquals(0, rule.fired());
         assertEquals(0, rule.matched());
+        assertTrue(rule.toString().startsWith("Rule drop_response matched=0 fired=0 {\"when\":{\"operation\":"),
+                rule.toString());
         rule.remove();
+        assertEquals("Rule drop_response, removed", rule.toString());
         assertTrue(assertThrows(RocketMQException.class, rule::fired).isNotFound());
         assertFalse(mq.faults().addPreset("lossy-acks").isEmpty());
         mq.faults().clear();

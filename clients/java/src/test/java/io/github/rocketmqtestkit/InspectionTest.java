@@ -69,6 +69,7 @@ class InspectionTest {
 
     @Test
     void emulatorWithoutClientsHasEmptyListsOfClients(RocketMQ mq) {
+        mq.group("warehouse").create(3);
         Inspection look = mq.inspect();
         assertEquals(List.of(), look.connections());
         assertEquals(List.of(), look.polls());
