@@ -3,6 +3,7 @@ package rocketmqtest_test
 import (
 	"bytes"
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -202,6 +203,10 @@ var viewRows = map[string]func(*testing.T){
 	"AddedRule.Fired": func(t *testing.T) {
 		rule := must(fork(t).Faults.Add(lost()))(t)
 		equal(t, must(rule.Fired())(t), 0)
+	},
+	"AddedRule.String": func(t *testing.T) {
+		text := must(fork(t).Faults.Add(lost()))(t).String()
+		equal(t, strings.HasPrefix(text, "Rule lost matched=0 fired=0 {"), true)
 	},
 	"AddedRule.Remove": func(t *testing.T) {
 		faults := fork(t).Faults

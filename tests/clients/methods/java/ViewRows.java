@@ -152,6 +152,8 @@ final class ViewRows {
         row("AddedRule.name()", (shop, fork) -> assertEquals("lost", fork.faults().add(lost()).name()));
         row("AddedRule.matched()", (shop, fork) -> assertEquals(0, fork.faults().add(lost()).matched()));
         row("AddedRule.fired()", (shop, fork) -> assertEquals(0, fork.faults().add(lost()).fired()));
+        row("AddedRule.toString()", (shop, fork) ->
+                assertTrue(fork.faults().add(lost()).toString().startsWith("Rule lost matched=0 fired=0 {")));
         row("AddedRule.events()", (shop, fork) ->
                 assertEquals(3L, fork.faults().add(lost()).events().rule().get("times")));
         row("AddedRule.remove()", (shop, fork) -> {
