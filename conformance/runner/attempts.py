@@ -3,7 +3,8 @@
 SDKs have limits of their own, such as three seconds for a response. A real broker treats a pop that took half a second
 to arrive as expired. On an overloaded machine an unexpected outcome may therefore be no fault of the broker. An outcome
 notes its attempt number and the results of earlier attempts. A run may limit the number of outcomes that needed more
-than one. Cases are repeated on real brokers only: on the emulator they wait in virtual time.
+than one. Scenarios are repeated one at a time, after all others. Cases are repeated at once, and on real brokers only:
+on the emulator they wait in virtual time.
 """
 
 from collections.abc import Callable
@@ -13,10 +14,13 @@ from ..outcomes.outcome import Outcome
 from ..outcomes.recorded_outcomes import differences
 
 
-def first_expected(run: Callable[[], Outcome], attempts: int) -> Outcome:
-    """Return the first expected outcome, or the last of `attempts`; a later attempt is named in the reason."""
+def first_expected(run: Callable[[], Outcome], attempts: int, first: Outcome | None = None) -> Outcome:
+    """Return the first expected outcome, or the last of `attempts`; a later attempt is named in the reason.
+
+    `first` is the outcome of the first attempt if that has already run.
+    """
     earlier: list[str] = []
-    outcome = run()
+    outcome = first or run()
     for attempt in range(2, attempts + 1):
         if outcome.expected:
             break

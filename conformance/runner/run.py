@@ -19,7 +19,7 @@ from .active_drivers import ActiveDrivers
 from .case_tasks import tasks_on_common_deployment, tasks_with_own_deployment
 from .pool import Pool, Task, TaskQueue
 from .sample import ScenarioSample
-from .scenario_tasks import scenario_tasks
+from .scenario_tasks import Repeats, scenario_tasks
 
 
 @dataclass(slots=True)
@@ -100,10 +100,17 @@ def carry_out(  # noqa: PLR0913 - the options of a run
             for target in targets:
                 target.use_sleep(pool.sleep)
             own: list[TaskQueue] = []
+            repeats = Repeats(attempts)
             shared: list[list[Task]] = []
             for target in targets:
                 tasks = scenario_tasks(
-                    scenarios, sdks, target, records, active_drivers=active_drivers, attempts=attempts, sample=sample
+                    scenarios,
+                    sdks,
+                    target,
+                    records,
+                    active_drivers=active_drivers,
+                    repeats=repeats if attempts > 1 else None,
+                    sample=sample,
                 )
                 shared.append(tasks.common + tasks_on_common_deployment(cases, target, records, attempts))
                 own.append(
@@ -117,6 +124,9 @@ def carry_out(  # noqa: PLR0913 - the options of a run
             # Alternate between targets: the emulator keeps the processor busy, a real broker mostly waits.
             by_turns = [task for turn in zip_longest(*shared) for task in turn if task is not None]
             pool.run([*own, TaskQueue(by_turns)], targets)
+            if repeats.tasks and pool.problem is None:  # one at a time: the SDKs have limits, such as 3 s for a send
+                pool = Pool(1, note)
+                pool.run([TaskQueue(repeats.tasks)], targets)
             if pool.problem is not None:
                 run.problem = f"{type(pool.problem).__name__}: {pool.problem}"
             for target in targets:

@@ -4,7 +4,7 @@ import itertools
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -36,6 +36,14 @@ class Tasks:
     common: list[Task]
 
 
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Tasks that run scenarios again, up to `attempts` times in all. They run last, so that the machine is idle."""
+
+    attempts: int
+    tasks: list[Task] = field(default_factory=list)
+
+
 def scenario_tasks(
     scenarios: Sequence[Scenario],
     sdks: Sequence[str],
@@ -43,7 +51,7 @@ def scenario_tasks(
     records: RecordedOutcomes,
     *,
     active_drivers: ActiveDrivers,
-    attempts: int = 1,
+    repeats: Repeats | None = None,
     sample: ScenarioSample | None = None,
 ) -> Tasks:
     """Return the tasks of running every scenario with every SDK on a target.
@@ -51,11 +59,12 @@ def scenario_tasks(
     There are two kinds of pieces. One is a single SDK with at most `PIECE_MAX` scenarios that share a deployment with
     others. The other is one scenario that needs a deployment of its own, run with all SDKs in a row, because starting
     that deployment takes longer than using it. Pieces may run in parallel. Each yields an outcome for each of its
-    scenarios and SDKs. A scenario with an unexpected outcome is run again, up to `attempts` times in all.
+    scenarios and SDKs. With `repeats`, a scenario with an unexpected outcome yields none, but adds a task to
+    them, which runs it again.
 
     With a `sample`, the pairs that it omits do not run. They yield an outcome only if the SDK can no longer take part.
     """
-    once = partial(outcomes, target=target, records=records, active_drivers=active_drivers, attempts=attempts)
+    once = partial(outcomes, target=target, records=records, active_drivers=active_drivers, repeats=repeats)
 
     def omitted(scenario: Scenario, sdk: str) -> bool:
         return sample is not None and sample.omits(scenario, sdk)
@@ -102,7 +111,7 @@ def outcomes(
     records: RecordedOutcomes,
     *,
     active_drivers: ActiveDrivers,
-    attempts: int = 1,
+    repeats: Repeats | None = None,
 ) -> Iterator[Outcome]:
     """Yield the outcomes of scenarios that share a deployment. Raises TargetError."""
     wanted: dict[str, list[Scenario]] = {}
@@ -120,8 +129,32 @@ def outcomes(
         for sdk, scenarios in wanted.items():
             with active_drivers.drivers(sdk, deployment) as drivers:
                 for scenario in scenarios:
-                    again = partial(run_scenario, scenario, deployment, drivers, target, records=records)
-                    yield first_expected(again, attempts)
+                    outcome = run_scenario(scenario, deployment, drivers, target, records=records)
+                    if outcome.expected or repeats is None:
+                        yield outcome
+                    else:
+                        again = partial(repeated, outcome, scenario, sdk, target, records=records)
+                        repeats.tasks.append(partial(again, active_drivers=active_drivers, attempts=repeats.attempts))
+
+
+def repeated(
+    first: Outcome,
+    scenario: Scenario,
+    sdk: str,
+    target: Target,
+    *,
+    records: RecordedOutcomes,
+    active_drivers: ActiveDrivers,
+    attempts: int,
+) -> Iterator[Outcome]:
+    """Run a scenario again after an unexpected `first` outcome, and yield its outcome. Raises TargetError."""
+    mark = scenario.mark
+    with (
+        target.lend(mark.settings, alone=mark.alone, encrypted=True) as deployment,
+        active_drivers.drivers(sdk, deployment) as drivers,
+    ):
+        again = partial(run_scenario, scenario, deployment, drivers, target, records=records)
+        yield first_expected(again, attempts, first)
 
 
 def lost(

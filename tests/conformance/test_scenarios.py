@@ -15,6 +15,7 @@ from rocketmq_testkit.conformance.outcomes import known_differences
 from rocketmq_testkit.conformance.outcomes.outcome import Outcome, Verdict
 from rocketmq_testkit.conformance.outcomes.recorded_outcomes import RecordedOutcomes
 from rocketmq_testkit.conformance.runner.active_drivers import ActiveDrivers
+from rocketmq_testkit.conformance.runner.run import carry_out
 from rocketmq_testkit.conformance.runner.scenario_tasks import PIECE_MAX, scenario_tasks
 from rocketmq_testkit.conformance.scenario import Scenario, record_key, scenario, scenarios_of
 from rocketmq_testkit.conformance.sdk.scenario_context import ScenarioContext, stable
@@ -161,6 +162,44 @@ def test_notes_are_compared_with_the_record_of_scenario_and_sdk(
     records.store(REFERENCE_VERSION, "scenarios/sample", {"sends@python": first.notes}, "2020-01-01")
     monkeypatch.setattr(known_differences, "GAPS", {"sample.stumbles": "it has no legs"})
     assert [each.verdict for each in outcomes(records, "python", sends, stumbles)] == [Verdict.SAME, Verdict.GAP]
+
+
+def test_scenarios_with_unexpected_outcomes_run_again_after_all_others(tmp_path: Path) -> None:
+    """A second attempt at once would meet the load that the first one met."""
+    runs: list[str] = []
+
+    @scenario("SendMessageProcessor", verbs={"send"})
+    def is_late_once(s: ScenarioContext) -> None:
+        """A scenario fails at its first attempt."""
+        runs.append("is late once")
+        s.note("attempts", 1)
+        s.require(runs.count("is late once") > 1, "it takes too long")
+
+    @scenario("SendMessageProcessor", verbs={"send"})
+    def is_in_time(s: ScenarioContext) -> None:
+        """A scenario succeeds."""
+        runs.append("is in time")
+        s.note("attempts", 1)
+
+    notes: dict[str, list[tuple[str, object]]] = {
+        f"{name}@python": [("attempts", 1)] for name in ("is_late_once", "is_in_time")
+    }
+    records = RecordedOutcomes(tmp_path)
+    records.store(REFERENCE_VERSION, "scenarios/sample", notes, "2020-01-01")
+    run = carry_out(
+        [],
+        [EmulatorTarget()],
+        records,
+        jobs=1,
+        each=lambda _: None,
+        scenarios=[a_scenario(is_late_once), a_scenario(is_in_time)],
+        sdks=["python"],
+        attempts=2,
+    )
+    assert runs == ["is late once", "is in time", "is late once"]
+    late, in_time = run.outcomes
+    assert (late.verdict, late.reason, len(late.earlier_attempts)) == (Verdict.SAME, "at attempt 2", 1)
+    assert (in_time.verdict, in_time.earlier_attempts) == (Verdict.SAME, ())
 
 
 def test_a_scenario_with_settings_runs_with_an_emulator_that_has_them(tmp_path: Path) -> None:
