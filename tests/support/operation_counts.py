@@ -1,5 +1,6 @@
 """Counts of executed lines: a measure of work that is the same on every machine, unlike time."""
 
+import gc
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,7 +11,8 @@ from typing import Any
 def executed_lines(function: Callable[[], object]) -> int:
     """Return the number of lines of Python that `function`, and every function that it calls, executes.
 
-    Loops inside C code (`in`, `list`, `sum`) count as one line.
+    Loops inside C code (`in`, `list`, `sum`) count as one line. The garbage collector is off meanwhile: it would run
+    finalizers of objects of earlier tests, whose lines would count.
     """
     count = 0
 
@@ -20,12 +22,15 @@ def executed_lines(function: Callable[[], object]) -> int:
             count += 1
         return trace
 
-    before = sys.gettrace()
+    before, collected = sys.gettrace(), gc.isenabled()
+    gc.disable()
     sys.settrace(trace)
     try:
         function()
     finally:
         sys.settrace(before)
+        if collected:
+            gc.enable()
     return count
 
 
