@@ -76,9 +76,12 @@ def test_history_of_a_failure_over_remoting_has_each_retry(scene: Scene) -> None
 
 
 def test_history_of_a_checked_transaction_has_its_commit(scene: Scene) -> None:
-    """The history has the transaction check at which the producer commits an undecided transaction."""
+    """The history has the transaction check at which the producer commits an undecided transaction.
+
+    The clock waits for the response of a remoting SDK, which responds to each check. gRPC SDKs need not respond.
+    """
     topic = scene.topic("TRANSACTION")
-    producer = scene.client("producer", "java-grpc", "p1", topics=[topic], check="COMMIT")
+    producer = scene.client("producer", "java-remoting", "p1", topics=[topic], check="COMMIT")
     sent = scene.call(producer, "send_tx", "p1", topic=topic, body=b"tea", outcome="UNKNOWN")
     scene.emulator.clock.advance_until(lambda: scene.emulator.messages(topic), limit="5m", wait="30s")
     found = scene.emulator.history(sent["id"])
