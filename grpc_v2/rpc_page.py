@@ -24,8 +24,10 @@ Engine operations are the requests that the proxy sends to a broker or name serv
 criteria of [faults](faults.md) use these names, too.
 
 A result is a Status inside a response whose gRPC status is OK. The last column lists the codes other than OK; their
-texts are upstream's. Telemetry ends its stream with a gRPC status instead (INVALID_ARGUMENT, INTERNAL). Methods that
-are not listed, such as those of `Admin`, return UNIMPLEMENTED, as in upstream.
+texts are upstream's. The column leaves out UNAUTHORIZED for denied requests, and TOO_MANY_REQUESTS for requests that
+a full thread pool rejects with `flowLimitAnswerEnable`. Telemetry ends its stream with a gRPC status instead
+(INVALID_ARGUMENT, INTERNAL). Methods that are not listed, such as those of `Admin`, return UNIMPLEMENTED, as in
+upstream.
 """
 
 _DIFFERENCES = """\
