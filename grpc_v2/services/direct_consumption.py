@@ -41,7 +41,7 @@ class DirectConsumption:
     def send_verify_message(self, channel: SessionChannel, effect: RequestDirectConsumption) -> None:
         """Send a message to a consumer on its newest telemetry stream. The consumer processes it and sends the result.
 
-        Without a stream the broker's request times out.
+        Without a stream the broker gets the response of a timeout, SYSTEM_BUSY.
         """
         broker = self.routes.master_named(effect.ext_fields.get("brokerName", ""))
 

@@ -57,7 +57,7 @@ class TelemetryService:
         call.server_call.on_cancel(stream.detach)
 
     def send_refusal(self, call: RpcCall, refusal: Refusal) -> None:
-        """End the stream after an unexpected exception. Upstream has no text for it."""
+        """End the stream after an unexpected exception, with upstream's prefix of such texts."""
         call.server_call.finish(StatusCode.INTERNAL, _FAILED + refusal.message)
 
     def check(self, settings: pb.Settings, language: str) -> str | None:

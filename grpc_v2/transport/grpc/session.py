@@ -61,9 +61,9 @@ class GrpcSession:
             return None
 
     def failed(self, receiver: Receiver | None, code: ErrorCode, reason: str) -> None:
-        """Report a stream that the connection reset. None is a stream without a request, or the connection itself.
+        """Report a stream that the connection reset, or the failure of the connection.
 
-        A call whose response is complete keeps its outcome.
+        `receiver` is None for the connection and for streams without a request. Calls with a response are reported too.
         """
         head: RequestHead | None = None
         if isinstance(receiver, CallRequest):
