@@ -21,7 +21,9 @@ emulator handles them. This page is generated from the table of RPCs by
 `python -m rocketmq_testkit.grpc_v2.rpc_page > docs/rpcs.md`.
 
 Engine operations are the requests that the proxy sends to a broker or name server for an RPC. The journal and the
-criteria of [faults](faults.md) use these names, too.
+criteria of [faults](faults.md) use these names, too. ClientResponded is a client's response to a request of a broker.
+Two operations are no requests of clients, and no rule of faults acts on them: DropInactiveRequests drops long polls
+that no client waits for any more, and ChannelClosed removes a client that has left.
 
 A result is a Status inside a response whose gRPC status is OK. The last column lists the codes other than OK; their
 texts are upstream's. The column leaves out UNAUTHORIZED for denied requests, and TOO_MANY_REQUESTS for requests that

@@ -25,7 +25,7 @@ def _strategies(what: str) -> tuple[str, ...]:
 
 _METADATA_PROVIDER = (
     "Upstream's class that provides {0}; empty = there are no {0}. Both classes have the same effect: brokers store"
-    " {0}, and a proxy reads them from its first broker."
+    " {0}, and a proxy reads them from its first running broker."
 )
 _STRATEGY = "Upstream's class that checks every request (the default), or that caches its results."
 
