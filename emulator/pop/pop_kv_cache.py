@@ -135,7 +135,7 @@ class PopKvCache:
         return instant_ms + (self._start_ms - instant_ms) % SCAN_INTERVAL_MS
 
     def _leave(self, items: list[tuple[GroupQueue, int]]) -> None:
-        stay = []
+        unexpired = []
         for group_queue, offset in sorted(items):
             record = self._take(group_queue, offset)
             if record is None:
@@ -143,8 +143,8 @@ class PopKvCache:
             if record.visible_ms <= self._scheduler.now_ms:
                 self._revive(record)
             else:
-                stay.append(record)
-        self._store(stay)
+                unexpired.append(record)
+        self._store(unexpired)
         self._advance_offsets(list(dict.fromkeys(group_queue for group_queue, _ in items)))
 
     def _advance_offsets(self, group_queues: list[GroupQueue]) -> None:

@@ -18,7 +18,7 @@ from .consumer_order_info import GroupQueue
 FIRST_CLEANING = 4_096
 """The number of positions at which those of deleted records are removed for the first time."""
 _SCANNED_MAX = 1 << 20
-"""The maximum number of offsets that a search compares one by one for each offset of its window."""
+"""The largest `last - first` times number of starts for which `starting_within` searches each offset by itself."""
 _BYTES, _ORDER = 8, sys.byteorder
 
 

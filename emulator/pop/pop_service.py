@@ -123,6 +123,7 @@ class PopService:
     def _check(self, call: Call, operation: PopMessage, now: int) -> TopicConfig:
         config = self._config
         late_ms = now - operation.born_ms - operation.poll_ms
+        # Upstream's difference wraps around as a Java long. The first comparison saves most pops the call.
         if not LONG_MIN <= late_ms <= TOO_OLD_MS and long_sum(late_ms, 0) > TOO_OLD_MS:
             raise self._refusal(ResponseCode.POLLING_TIMEOUT, "pop message is timeout too much")
         if not config.broker_permission & PERM_READ:

@@ -173,7 +173,7 @@ class QueueReader:
             return Read(PullStatus.NO_MESSAGE_IN_QUEUE, 0, low, high)
         if offset == high:
             return Read(PullStatus.OFFSET_OVERFLOW_ONE, offset, low, high)
-        if offset > high:
+        if offset > high:  # the next offset as in CompactionLog.getMessage: 0 if the queue begins there
             return Read(PullStatus.OFFSET_OVERFLOW_BADLY, high if low else 0, low, high)
         if low == high:
             return Read(PullStatus.OFFSET_TOO_SMALL, low, low, high)

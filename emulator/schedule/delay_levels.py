@@ -136,12 +136,12 @@ class DelayService:
         return {level: offset for level, offset in offsets.items() if offset is not None}
 
     def fork_state(self) -> tuple[int, dict[int, int]]:
-        """Return for a fork the time until the first check, and until that of each level (ms, negative: since)."""
+        """Return for a fork the time until the first check, and until that of each level (ms; negative if past)."""
         now = self._scheduler.now_ms
         return self._first_check.ms - now, {level: from_ms - now for level, from_ms in self._checked_since_ms.items()}
 
     def continue_from(self, state: tuple[int, dict[int, int]]) -> None:
-        """Check the levels as soon as another broker, which has been running for longer."""
+        """Check the levels at the instants at which another broker would, which has been running for longer."""
         first_ms, checked_since_ms = state
         now = self._scheduler.now_ms
         self._first_check = self._scheduler.instant_after(first_ms)

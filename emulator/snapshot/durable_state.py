@@ -1,7 +1,7 @@
 """Durable state: the data of a broker and of an engine that survive a graceful stop, from which the next run starts.
 
 All other data are in memory only, in upstream and in the emulator: connections, waiting requests, queue locks, pending
-resets, counts of in-flight messages, ends of transactions not yet written, route changes by administrators.
+resets, counts of in-flight messages, commits and rollbacks without an op message, route changes by administrators.
 """
 
 from collections.abc import Mapping

@@ -51,7 +51,10 @@ def _moved_order(order: OrderInfo, by_ms: int) -> OrderInfo:
 
 
 def _moved_timer(timer: TimerState, by_ms: int) -> TimerState:
-    """Move the times of the timer's files. Its slots go: they can only have marks of messages that a crash has lost."""
+    """Move the times of the timer's files, and drop its slots.
+
+    A slot of a state without messages can only have keys of delete marks that a crash has lost.
+    """
     followed, metrics = timer.followed, timer.metrics
     topics = {name: replace(each, changed_ms=each.changed_ms + by_ms) for name, each in metrics.topics.items()}
     return TimerState(

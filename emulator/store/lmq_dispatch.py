@@ -115,7 +115,7 @@ class MultiDispatch:
         queued = queue is not None and not isinstance(queue, BatchConsumeQueue)
         if queued and self._config.enable_multi_dispatch and _may_be_dispatched(topic):
             for found, offset in targets:
-                if "/" not in found.topic:
+                if "/" not in found.topic:  # upstream skips names with a file separator
                     found.put(offset, *unit)
         for found, offset in targets:
             last = max(offset, found.max_offset - 1)

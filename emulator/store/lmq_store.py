@@ -67,7 +67,7 @@ class LmqStore(MessageStore):
             body, text = len(message.body), len(properties_text.encode())
             size = records.encoded_size(message.born_host, self.store_host, message.topic.encode(), body, text)
             if size > self._config.max_message_size:
-                raise self._too_large()
+                raise self._illegal()
         stored = super().append(message, properties_text)
         for each in lmqs:
             each.next_dispatched += 1

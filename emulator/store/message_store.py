@@ -161,11 +161,12 @@ class MessageStore:
         """Run the hooks on a message that is about to be stored.
 
         Returns True if it is an inner batch: a message whose body contains several messages. Raises MESSAGE_ILLEGAL for
-        an inner batch in a topic without queues for batches, and the errors of the hooks.
+        an inner batch in a topic without queues for batches, for the property INNER_NUM without the flag of an inner
+        batch, and the errors of the hooks.
         """
         is_batch = props.INNER_NUM in message.properties or message.sys_flag & records.SYS_INNER_BATCH
         if is_batch and (not message.sys_flag & records.SYS_INNER_BATCH or message.topic not in self.batched):
-            raise self._too_large()
+            raise self._illegal()
         for hook in self._hooks:
             hook(message)
         for run, names, topics in self._put_hooks:
@@ -196,7 +197,7 @@ class MessageStore:
         """Store a message unchanged, without the hooks. `properties_text`: its properties, if they are already encoded.
 
         A message with a bit of `records.NOT_QUEUED` is only in the log: no queue contains it, and its offset is 0. Half
-        messages no longer have that flag here. Raises MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE (in the store of a
+        messages no longer have such a bit here. Raises MESSAGE_ILLEGAL, SERVICE_NOT_AVAILABLE (in the store of a
         slave, or with a full disk). Source: CommitLog.DefaultAppendMessageCallback,
         DefaultMessageStore.CommitLogDispatcherBuildConsumeQueue (5.3.3).
         """
@@ -205,12 +206,12 @@ class MessageStore:
         properties, body = message.properties, message.body
         text = (properties_text or props.encode(properties)).encode()
         if len(body) > self.max_message_size or len(text) > PROPERTIES_MAX_BYTES:
-            raise self._too_large()
+            raise self._illegal()
         topic, born_host, store_host = message.topic, message.born_host, self.store_host
         try:
             form = records.form_of_topic(topic, len(born_host), len(store_host))
         except ValueError:
-            raise self._too_large() from None
+            raise self._illegal() from None
         tags_code = message.tags_code
         if tags_code is None:
             tag = properties.get(props.TAGS)
@@ -463,7 +464,7 @@ class MessageStore:
             self._of_topic.setdefault(queue.topic, {})[queue.queue_id] = queue
         self.recover(power_loss=False)
 
-    def _too_large(self) -> EngineError:
+    def _illegal(self) -> EngineError:
         return EngineError(
             ResponseCode.MESSAGE_ILLEGAL,
             "the message is illegal, maybe msg body or properties length not matched. "
