@@ -197,7 +197,10 @@ class StaticTopics:
         return OffsetResult(to_logical_offset_within(first, self._offset(first, call, there)))
 
     def _search(self, call: Call, operation: SearchOffset, mapping: QueueMapping) -> Result:
-        """Search the parts in order: the first match on this broker counts, else the last match on another."""
+        """Search the parts in order: the first offset above 0 on this broker counts.
+
+        Without one, the last part that has an offset counts, as in upstream.
+        """
         offset = -1
         for part in self._parts_of_leader(mapping, operation.queue_id):
             if part.logic_offset < 0:

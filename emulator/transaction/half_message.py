@@ -109,7 +109,8 @@ def check_immunity_ms(text: str, transaction_time_out: int) -> int:
     """Return the age (ms) up to which the check skips a half message that has an immunity time.
 
     `text` is the immunity time in seconds; if it is -1 or not a number, the result is `transaction_time_out`.
-    This can be shorter than `transaction_time_out`, unlike the immunity for late ends (`transactions.immunity_ms`).
+    This can be shorter than `transaction_time_out`, unlike the immunity for late ends
+    (`transaction_service.immunity_ms`).
     Source: TransactionalMessageServiceImpl.getImmunityTime (5.3.3).
     """
     asked = _number(text)

@@ -1,8 +1,8 @@
 """Op messages: record for the transaction check which half messages are committed or rolled back.
 
-Ends of transactions are collected and stored as one op message, every `transactionOpBatchInterval`, or immediately when
-`transactionOpMsgMaxSize` is exceeded. Source: TransactionalMessageServiceImpl.deletePrepareMessage, batchSendOpMessage,
-TransactionalOpBatchService (5.3.3).
+Commits and rollbacks (the ends of transactions) are collected and stored as one op message: every
+`transactionOpBatchInterval`, or immediately when `transactionOpMsgMaxSize` is exceeded.
+Source: TransactionalMessageServiceImpl.deletePrepareMessage, batchSendOpMessage, TransactionalOpBatchService (5.3.3).
 
 Not emulated: the very first batch of a broker, which upstream keeps for a second interval.
 """
@@ -55,7 +55,7 @@ class OpQueue:
         return self._scheduler.now_ms - self._anchor_ms, self._pending.copy()
 
     def continue_from(self, state: tuple[int, list[str]]) -> None:
-        """Start with the ends of another broker, which are stored as soon as there."""
+        """Start with the ends of another broker, and store them when that broker would."""
         age_ms, ends = state
         self._anchor_ms = self._scheduler.now_ms - age_ms
         for end in ends:

@@ -303,7 +303,7 @@ class TransactionChecks:
         config, record = self._config, half.record
         age = self._scheduler.now_ms - record.born_timestamp
         if record.store_timestamp >= check_round.start_ms:
-            # Upstream reaches it later in the round, but cannot read it before it is dispatched.
+            # Upstream discards before it tests this, but its round ends before a copy stored in it is dispatched.
             return CheckVerdict.FRESH
         if not half.count_check(config.transaction_check_max) or age > config.file_reserved_time * _HOUR_MS:
             return CheckVerdict.DISCARD

@@ -1,7 +1,8 @@
 """Transactions: stores half messages and handles commit and rollback.
 
 A half message stays in RMQ_SYS_TRANS_HALF_TOPIC and is never changed there. A commit stores a copy in its real topic.
-Commit and rollback both record its offset in an op message. A producer can end a transaction twice.
+Commit and rollback both record its offset in an op message. A producer can end a transaction twice, and each commit
+stores a copy.
 Source: TransactionalMessageBridge, EndTransactionProcessor (5.3.3).
 """
 

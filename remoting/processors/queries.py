@@ -184,7 +184,7 @@ def get_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> GetB
 
 @TABLE.processor(RequestCode.UPDATE_BROKER_CONFIG, header=NoHeader, rights=no_rights)
 def update_broker_config(call: RemotingCall, header: NoHeader, body: bytes) -> UpdateBrokerConfig:
-    """Translate changed configuration keys. Upstream ignores unknown keys; here the engine handles them."""
+    """Translate changed configuration keys. Upstream ignores unknown keys; the emulator rejects the request."""
     return UpdateBrokerConfig(read_properties(body))
 
 

@@ -176,7 +176,7 @@ def send_message(
 def reply_response(call: RemotingCall, result: SendResult) -> bytes:
     """Encode the result of a reply, like that of a send. The remark says why a reply was not delivered.
 
-    A reply that was not stored either has no queue id, message id and offset.
+    A reply that was neither delivered nor stored has no queue id, message id and offset.
     """
     config = call.dispatcher.broker_config
     ext = {"TRACE_ON": "true" if config.trace_on else "false", "MSG_REGION": config.region_id}

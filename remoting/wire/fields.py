@@ -1,4 +1,4 @@
-"""The declaration of a field, one for custom headers and JSON bodies.
+"""The declaration of a field, the same for custom headers and JSON bodies.
 
 A class declares fields typed `str`, `Int` (32 bits), `Long` (64 bits) or `bool`, each with `| None` if it may be
 absent. A field of a body may also be a list, a set, a map, another class of fields, or an enum. An enum is a `Literal`
