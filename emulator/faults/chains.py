@@ -1,4 +1,4 @@
-"""The rules for one request or push, in order: one that delays it continues with the later rules."""
+"""The rules for one request or push, applied in order. At the end of a delay by a rule, the later rules apply."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence

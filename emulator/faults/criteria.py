@@ -80,7 +80,7 @@ class Criteria:
 
     def check_phase(self, phase: Phase) -> None:
         """Raise FaultError for a criterion that is not known in a phase."""
-        known = KNOWN_CRITERIA[phase] | OF_TIME
+        known = KNOWN_CRITERIA[phase] | OF_ALL_PHASES
         for name, value in self.given():
             if name not in known:
                 raise FaultError(
@@ -124,8 +124,8 @@ CRITERIA = tuple(each.name for each in fields(Criteria))
 """The names of all criteria."""
 OF_MESSAGES = ("tag", "key", "property", "body_matches")
 """Criteria about single messages."""
-OF_TIME = frozenset({"phase", "start", "end"})
-"""Criteria that are known in every phase, because no request is compared with them."""
+OF_ALL_PHASES = frozenset({"phase", "start", "end"})
+"""Criteria that are known in every phase. No request is compared with them: they choose the phase and the time."""
 
 
 def unknown_criterion(name: str) -> FaultError:

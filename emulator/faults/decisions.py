@@ -151,7 +151,7 @@ class Decisions:
         return EventFacts(node, call.channel, request, client_call(call), outcome, self._find_clients)
 
     def connected(self, protocol: str, node: str, address: str, connection: NewConnection) -> None:
-        """Apply the rules for new connections."""
+        """Apply the first rule for new connections that fires."""
         for rule in self._index.candidates(Phase.CONNECT, None):
             meets = rule.is_open(self._scheduler.now_ms) and _meets(rule, NewConnectionFacts(protocol, node, address))
             if meets and rule.counter.count_match():

@@ -1,4 +1,4 @@
-"""The declaration of a kind of fault: its place, its phases, its parameters, and errors about their names."""
+"""The declaration of a kind of fault: its layer, its phases, its parameters, and errors about their names."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, MISSING, Field, field
@@ -29,7 +29,8 @@ KEYWORDS = (*CRITERIA, *RULE_OPTIONS)
 class FaultKind:
     """The declaration of a kind of fault.
 
-    `phases`: those in which it can act, the default first; with `in_all_phases` it acts in all of them at once.
+    `layer`: the layer that it disturbs, one of `LAYERS`. `phases`: those in which it can act, the default first; with
+    `in_all_phases` it acts in all of them at once.
     `protocols`: those that can carry it out. `operations`: the operations or effects for which it makes sense, None for
     all. `situation`: the upstream situation that it simulates. `parameters`: the declared parameters by name.
     """

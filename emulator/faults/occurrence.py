@@ -90,7 +90,7 @@ class Counter:
 
     @property
     def is_used_up(self) -> bool:
-        """True if the rule will not fire again."""
+        """True if the rule has fired as often as `times` allows."""
         times = self.occurrence.times
         return times is not None and self.fired >= times
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from ..kernel.response_code import ResponseCode
 
 COMMON = frozenset({"SYSTEM_ERROR", "SYSTEM_BUSY", "REQUEST_CODE_NOT_SUPPORTED", "NO_PERMISSION", "GO_AWAY"})
-"""Codes of requests that fail in a processor, wait too long, have no rights, or reach a broker that shuts down."""
+"""Codes of requests that fail in a processor, wait too long, are not supported, lack rights, or reach a broker that
+shuts down."""
 
 POSSIBLE: Mapping[str, str] = {
     "AckMessage": "MESSAGE_ILLEGAL NO_MESSAGE SYSTEM_ERROR TOPIC_NOT_EXIST",

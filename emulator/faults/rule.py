@@ -10,7 +10,7 @@ from ..kernel.scheduler import Timer
 from ..kernel.value_class import frozen_value
 from .base_fault import BaseFault
 from .cluster_control import StandingFault
-from .criteria import OF_TIME, Criteria, Predicate
+from .criteria import OF_ALL_PHASES, Criteria, Predicate
 from .errors import FaultError, shown
 from .facts import PROTOCOLS
 from .occurrence import Counter, Occurrence
@@ -84,7 +84,7 @@ class RuleSpec:
     def _waits_for_request(self) -> bool:
         occurrence = self.occurrence
         counts = occurrence.nth is not None or occurrence.every is not None or occurrence.after > 0
-        return counts or any(name not in OF_TIME for name, _ in self.criteria.given())
+        return counts or any(name not in OF_ALL_PHASES for name, _ in self.criteria.given())
 
     @property
     def must_fire(self) -> bool:

@@ -1,6 +1,6 @@
 """The keywords of rules in calls of faults, as type checkers and editors see them: `drop_request(operation=...)`.
 
-A kind of fault inherits them while types are checked only. At run time the call itself takes them.
+A kind of fault inherits them only for type checkers. At run time the call itself takes them.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -153,8 +153,8 @@ class _Passing(Fault):
 class GoAway(_Passing):
     """Send HTTP/2 GOAWAY frames. `respond('GO_AWAY')` is the remoting protocol's.
 
-    A graceful shutdown sends GOAWAY and PING. When the client has acknowledged the PING, it sends a second GOAWAY,
-    refuses requests from then on, and closes the connection after the last open stream.
+    In a graceful shutdown the proxy sends GOAWAY and PING. After the client's acknowledgement of the PING, the proxy
+    sends a second GOAWAY, refuses requests from then on, and closes the connection after the last open stream.
     """
 
     finish: bool = parameter(
