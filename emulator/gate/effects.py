@@ -23,8 +23,8 @@ class NotifyConsumerIdsChanged(Effect):
 class CheckTransactionState(Effect):
     """Request the state of a half message's transaction from a member of its producer group. Oneway, code 39.
 
-    `record` has the real topic and queue id. The offsets are those of the copy that the broker appends to the half
-    topic before each check.
+    `record` has the real topic and queue id; `topic` is the half topic. The offsets are those of the copy that the
+    broker appends to the half topic before each check.
     """
 
     record: bytes

@@ -90,7 +90,7 @@ class GroupTable:
     def copy_from(self, other: "GroupTable") -> None:
         """Replace the table by a copy of another broker's; forbidden topics stay as they are.
 
-        Both share the configurations, which are only replaced.
+        Both share the configurations, which are replaced and never changed.
         """
         self.table = dict(other.table)
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp

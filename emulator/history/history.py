@@ -141,7 +141,7 @@ class History:
     def complete_since_ms(self) -> int | None:
         """Return the time of the oldest delivery record if older ones were dropped, else None.
 
-        An engine that started from a snapshot has dropped those before its start. With an empty record it is now.
+        An engine that started from a snapshot has dropped those before its start. If the record is off, returns now.
         """
         record = self.record
         if not record.is_on:

@@ -163,7 +163,7 @@ class Inspection:
         return self._queues.groups_of(topic)
 
     def lowest_offset(self, broker: str, topic: str, queue_id: int) -> int | None:
-        """Return the lowest stored offset of a queue, 0 if it is empty; None if there is no such queue."""
+        """Return the lowest stored offset of a queue, 0 if it has had no message; None if there is no such queue."""
         return self._queues.lowest_offset(broker, topic, queue_id)
 
     def progress(self, broker: str, topic: str, queue_id: int, group: str) -> ProgressView | None:

@@ -78,7 +78,7 @@ class LogIndex:
         return False
 
     def records(self, text: str) -> list[bytes]:
-        """Return the stored records that may have a text as id or key, and all that have it, the oldest first."""
+        """Return all stored records with a text as id or key, and maybe others that contain it, the oldest first."""
         wanted = text.encode(errors="replace")
         if not wanted:
             return []

@@ -157,8 +157,8 @@ class QueueInspection:
     def _passed(self, broker: Broker, queue: GroupQueue, read: int, reset: int | None) -> int:
         """Return the offset below which the group does not read again.
 
-        With KV records, pops store it as the pull offset. The pull offset of a group that pulls is not one: the group
-        reads again if it does not commit.
+        With KV records, pops store it as the pull offset. The pull offset of a group that pulls does not count, because
+        the group reads the same messages again if it does not commit.
         """
         topic, group, queue_id = queue
         if reset is not None or not broker.config.pop_consumer_kv_service_enable:

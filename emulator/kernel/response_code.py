@@ -16,7 +16,7 @@ class ResponseCode(IntEnum):
     REQUEST_CODE_NOT_SUPPORTED = 3
     TRANSACTION_FAILED = 4
     FLUSH_DISK_TIMEOUT = 10  # stored, but not flushed in time
-    SLAVE_NOT_AVAILABLE = 11  # stored, but there is no slave
+    SLAVE_NOT_AVAILABLE = 11  # stored, but without a slave; of EndTransaction and RecallMessage: the broker is a slave
     FLUSH_SLAVE_TIMEOUT = 12  # stored, but the slave did not confirm in time
     MESSAGE_ILLEGAL = 13
     SERVICE_NOT_AVAILABLE = 14

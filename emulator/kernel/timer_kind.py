@@ -57,4 +57,4 @@ class TimerKind:
 
     # rules of faults
     FAULT = "fault"
-    """The end of a pause that a fault causes; the owner is the name of its rule."""
+    """The begin or end of a fault, or the end of a pause that it causes. The owner is the name of its rule, if set."""

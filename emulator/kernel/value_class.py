@@ -16,9 +16,9 @@ _SET_CLASS: Any = object.__dict__["__class__"].__set__
 
 @dataclass_transform(field_specifiers=(field,))
 def value(cls: type[C]) -> type[C]:
-    """Make a class of annotated fields a slotted dataclass, equal to another of its class with equal fields.
+    """Make a class of annotated fields a slotted dataclass. Its objects with equal fields are equal.
 
-    Its objects are mutable and therefore have no hash.
+    They are mutable and therefore have no hash.
     """
     return _with_equality(slotted(cls))
 

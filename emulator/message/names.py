@@ -53,7 +53,7 @@ NOT_ALLOWED_SEND_TOPICS = frozenset(
         TRANS_CHECK_MAX_TIME_TOPIC,
         SELF_TEST_TOPIC,
         OFFSET_MOVED_TOPIC,
-        TIMER_TOPIC,  # deliberate: upstream accepts such a message, and its timer service stops working for good
+        TIMER_TOPIC,  # upstream accepts such a message, which stops its timer: the defect timer_topic_stops_timer
     }
 )
 PREDEFINED_GROUPS = (
@@ -99,7 +99,7 @@ def check_topic(topic: str) -> None:
 def is_legal_group(group: str) -> bool:
     """True if the name is legal for a group that is created by its first use: empty, or up to 255 legal characters.
 
-    This was seen on 5.3.3; its source says 120.
+    Source: SubscriptionGroupManager.findSubscriptionGroupConfig, Validators.CHARACTER_MAX_LENGTH (5.3.3).
     """
     return not group or (len(group) <= GROUP_MAX_LENGTH and has_legal_characters(group))
 

@@ -1,6 +1,6 @@
 """Requests to the name server, and requests for the configuration and state of brokers.
 
-Addresses are not part of results: an address depends on the client, so the layer that owns the sockets adds it.
+An address depends on the client, so the layer that owns the sockets adds it to results. Only a fault sets one here.
 """
 
 from dataclasses import KW_ONLY, replace
@@ -17,7 +17,7 @@ from .topics import QueueMapping
 class BrokerMember:
     """A broker name and its broker ids (0 = master).
 
-    `address`: the `host:port` that responses have for these brokers; None means the broker's own addresses.
+    `address`: the `host:port` that a fault puts into responses for these brokers; None means their own addresses.
     """
 
     cluster: str
