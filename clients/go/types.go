@@ -376,12 +376,12 @@ func (v *Step) UnmarshalJSON(encoded []byte) error {
 	return nil
 }
 
-// JournalPage has the lines of the journal. Next is the since of the following request. Written counts all lines ever
-// written.
+// JournalPage has the lines of the journal. Next is the since of the following request.
 //
-// Dropped counts lines that are no longer in memory. Each line has these fields:
+// Written counts all lines since the last reset, restore or DELETE /v1/journal, and Dropped those of them that are no
+// longer in memory. Each line has these fields:
 //
-//   - Index: its number among all lines ever written, from 0. Now: its time on the emulator's clock.
+//   - Index: its number among the Written lines, from 0. Now: its time on the emulator's clock.
 //   - Node: the broker by name, namesrv, or proxy for a request that the gRPC proxy did not pass to a broker.
 //   - Event: responded if the request was executed, parked if it waits, as in long polling, and refused if it was
 //     rejected before it was executed. pushed is a request or notification that the server sent to a client. After a
@@ -409,7 +409,7 @@ type JournalPage struct {
 	Dropped int64         `json:"dropped"`
 }
 
-// JournalLine is one line of the journal. Index counts all lines ever written, from 0.
+// JournalLine is one line of the journal. Index counts all lines since the last reset or clear, from 0.
 type JournalLine struct {
 	Index      int64     `json:"index"`
 	Now        time.Time `json:"-"`

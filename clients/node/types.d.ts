@@ -290,11 +290,12 @@ export interface Step {
 }
 
 /**
- * Lines of the journal. `next` is the `since` of the following request. `written` counts all lines ever written.
+ * Lines of the journal. `next` is the `since` of the following request.
  *
- * `dropped` counts lines that are no longer in memory. Each line has these fields:
+ * `written` counts all lines since the last reset, restore or `DELETE /v1/journal`, and `dropped` those of them that
+ * are no longer in memory. Each line has these fields:
  *
- * - `index`: its number among all lines ever written, from 0. `now`: its time on the emulator's clock.
+ * - `index`: its number among the `written` lines, from 0. `now`: its time on the emulator's clock.
  * - `node`: the broker by name, `namesrv`, or `proxy` for a request that the gRPC proxy did not pass to a broker.
  * - `event`: `responded` if the request was executed, `parked` if it waits, as in long polling, and `refused` if it was
  *   rejected before it was executed. `pushed` is a request or notification that the server sent to a client. After a
@@ -323,7 +324,7 @@ export interface JournalPage {
   dropped: number;
 }
 
-/** One line of the journal. `index` counts all lines ever written, from 0. */
+/** One line of the journal. `index` counts all lines since the last reset or clear, from 0. */
 export interface JournalLine {
   index: number;
   now: Date;

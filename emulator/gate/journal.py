@@ -237,7 +237,7 @@ class Journal(WeaklyReferenced):
     def since(self, index: int) -> Iterator[tuple[int, JournalEntry]]:
         """Yield the entries that are in memory at this call, from an index on, each with its index.
 
-        The index counts all entries that were ever written, from 0. Later changes of the journal have no effect on the
+        The index counts all entries since the last `clear`, from 0. Later changes of the journal have no effect on the
         entries that the iterator yields.
         """
         first = self.written - len(self._entries)

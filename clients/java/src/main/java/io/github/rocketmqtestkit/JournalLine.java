@@ -4,7 +4,7 @@ package io.github.rocketmqtestkit;
 import java.time.Instant;
 import java.util.List;
 
-/** One line of the journal. {@code index} counts all lines ever written, from 0. */
+/** One line of the journal. {@code index} counts all lines since the last reset or clear, from 0. */
 public final class JournalLine extends Values {
     JournalLine(Fields fields) {
         super(fields);

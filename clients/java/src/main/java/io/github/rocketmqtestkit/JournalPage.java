@@ -4,13 +4,13 @@ package io.github.rocketmqtestkit;
 import java.util.List;
 
 /**
- * Lines of the journal. {@code next} is the {@code since} of the following request. {@code written} counts all lines
- * ever written.
+ * Lines of the journal. {@code next} is the {@code since} of the following request.
  *
- * <p>{@code dropped} counts lines that are no longer in memory. Each line has these fields:
+ * <p>{@code written} counts all lines since the last reset, restore or {@code DELETE /v1/journal}, and {@code dropped}
+ * those of them that are no longer in memory. Each line has these fields:
  *
  * <ul>
- * <li>{@code index}: its number among all lines ever written, from 0. {@code now}: its time on the emulator's
+ * <li>{@code index}: its number among the {@code written} lines, from 0. {@code now}: its time on the emulator's
  * clock.</li>
  * <li>{@code node}: the broker by name, {@code namesrv}, or {@code proxy} for a request that the gRPC proxy did not
  * pass to a broker.</li>
