@@ -65,7 +65,8 @@ class AccessConfig(Config):
     )
     stateful_authorization_cache_expired_second: int = key(
         60,
-        "Time for which the result of an authorization is cached by connection and user (stateful strategy).",
+        "Time for which the decision about a right is cached by connection, user, resource, actions and address"
+        " (stateful strategy).",
         unit="s",
         low=0,
     )

@@ -39,7 +39,10 @@ def would_be_filtered(subject: Subject) -> Finding | None:
 
 
 def _filtered(subject: Subject, verb: str) -> Finding | None:
-    """Return the verdict about the subscription that the broker uses, then about those of the members themselves."""
+    """Return the verdict about members that disagree, or about the subscription that the broker uses.
+
+    If the broker has none, a member's own subscription counts.
+    """
     group, topic = subject.consumer, subject.message.topic
     own = [(member, found) for member in group.members if (found := _of_topic(member.subscriptions, topic)) is not None]
     used = _of_topic(group.subscriptions, topic)
@@ -51,7 +54,7 @@ def _filtered(subject: Subject, verb: str) -> Finding | None:
             who = f"subscription {_shown(subscription)} of {_owner(group.name, member)}"
             return _finding(subject, subscription, mismatch, who=who, client=None if member is None else member.client)
         if used is not None:
-            return None  # the broker filters by this one alone; others differ only in their versions
+            return None  # the broker filters by this one alone
     return None
 
 

@@ -11,7 +11,7 @@ from .scene import Scene
 def for_group(found: MessageHistory, group: str, scene: Scene) -> MessageHistory:
     """Return the steps of a group and those that belong to no group, such as the send of the message.
 
-    If the group has no step, the note says so, and why the group does not exist.
+    If the group has no step, the note says so. If there is no such group, it also says why.
     """
     steps = tuple(step for step in found.steps if step.group in (None, group))
     note = found.note

@@ -13,7 +13,7 @@ from .subject import DELIVERED, Finding, Subject, fact
 
 
 def no_queue_owner(subject: Subject) -> Finding | None:
-    """No member reads the queue: fewer queues than members, a strategy of another member, or no rebalance yet."""
+    """The owner of the queue has not requested it yet, or some members have no queue and cannot read it."""
     if subject.is_retry:
         return None
     assignments = subject.scene.assignments(subject.consumer.name, subject.stored.place.topic)

@@ -175,7 +175,7 @@ def acknowledged(subject: Subject) -> Finding | None:
 
 
 def with_deletion(subject: Subject, finding: Finding) -> Finding:
-    """Return a verdict that names a deletion of the group, which removed the group's progress since the message."""
+    """Return a verdict that also names a deletion of the group since the message was stored."""
     deletion = subject.scene.history.deleted_groups.of(subject.consumer.name)
     since_ms = subject.message.born_at_ms if subject.copy is None else subject.copy.stored_at_ms
     if deletion is None or deletion.at_ms < since_ms or finding.reason in _NOT_BY_DELETION:

@@ -55,10 +55,10 @@ def behind_in_order(subject: Subject) -> Finding | None:
 
 
 def locked(subject: Subject) -> Finding | None:
-    """A client has locked the queue and another member should have it: its owner, or a member without any queue.
+    """A client has locked the queue, and another member should read it: the queue's owner, or one without a queue.
 
     The member that requested a queue last counts as its owner. If it hangs, only its silence shows that the others have
-    divided the queues anew.
+    divided the queues anew. A lock of a client that has left the group also counts if the queue has no owner.
     """
     place, scene = subject.stored.place, subject.scene
     group = subject.consumer

@@ -16,7 +16,10 @@ from .known_clients import DIRECT, KnownClients
 
 
 class Scene:
-    """Reads an engine at one time (`now_ms`). Each table is read once: the verdicts for all groups share it."""
+    """Reads an engine at one time (`now_ms`). Verdicts for all groups share what it has read.
+
+    Queues, progress and receipts are read at each call. A subclass may keep them.
+    """
 
     def __init__(self, inspection: Inspection, history: History, now_ms: int) -> None:
         self.inspection = inspection
