@@ -26,7 +26,11 @@ class QueueLag:
 
 
 def topics_of(broker: "Broker", group: str, topic: str | None = None) -> list[str]:
-    """List the topics to which a group subscribes or in which it has offsets, or only `topic`, and the retry topics."""
+    """List topics of a group and the pop retry topics of each.
+
+    These are `topic`, or without it all topics to which the group subscribes or in which it has offsets, and its retry
+    topic.
+    """
     if topic is None:
         registered = broker.clients.consumers.get(group)
         subscribed = [] if registered is None else list(registered.subscriptions)

@@ -226,7 +226,7 @@ class Engine:
     def end_skews(self) -> None:
         """Set the clocks of all brokers of a fork right, before rules set them wrong again. Timers keep their instants.
 
-        Until then the clocks have the skews of the parent's, so that the brokers set their timers as there.
+        Until this call the clocks have the parent's skews, so that the brokers set their timers as in the parent.
         """
         for broker in self.brokers:
             broker.interference.skew.ms = 0
@@ -259,8 +259,9 @@ class Engine:
         """Stop a broker until `start()`: gracefully, or as a crash with `kill=True`. A no-op if it is stopped.
 
         With `enableShutdownGracefully` a graceful stop lasts `shutdownWaitTimeSeconds`: the name server unregisters the
-        broker first, and the broker sends GO_AWAY meanwhile. `on_stopped` is called once the broker is stopped. It is
-        not called if another graceful stop is in progress, or if the broker is killed or crashes before this one ends.
+        broker first, and the broker sends GO_AWAY meanwhile. `on_stopped` is called when the broker is stopped, also
+        if it was stopped before. It is not called if another graceful stop is in progress, or if the broker is killed
+        or crashes before this one ends.
         """
         if not broker.running or kill or not broker.config.enable_shutdown_gracefully:
             self._down(broker, kill, on_stopped)

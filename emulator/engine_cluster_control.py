@@ -173,7 +173,7 @@ class EngineClusterControl:
 
     def stop_revive(self, name: str | None) -> StandingFault:
         """Stop the redelivery of popped messages."""
-        return _stopped([broker.interference.revive for broker in self._named(name)])
+        return _switch_off([broker.interference.revive for broker in self._named(name)])
 
     def redeliver(self, node: Node, topic: str, group: str, queue_id: int, *, offset: int) -> None:
         """Redeliver a popped message whose invisible duration has been shortened, and wake waiting pops."""
@@ -189,7 +189,7 @@ class EngineClusterControl:
 
     def stop_transaction_checks(self, name: str | None) -> StandingFault:
         """Stop the checks of half messages."""
-        return _stopped([broker.interference.transaction_checks for broker in self._named(name)])
+        return _switch_off([broker.interference.transaction_checks for broker in self._named(name)])
 
     def lose_flushes(self, name: str | None) -> StandingFault:
         """Lose the records that are flushed from now on if the power fails before the fault ends."""
@@ -306,7 +306,7 @@ class EngineClusterControl:
         return known[name]
 
 
-def _stopped(switches: Sequence[Switch]) -> StandingFault:
+def _switch_off(switches: Sequence[Switch]) -> StandingFault:
     for switch in switches:
         switch.stop()
 

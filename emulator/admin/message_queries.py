@@ -85,7 +85,10 @@ class KeyIndex:
                 del self._positions[key]
 
     def find(self, topic: str, key: str, begin_ms: int, end_ms: int) -> list[int]:
-        """Return the physical offsets of messages with a key, oldest first. Store times are up to 1 s too early."""
+        """Return the physical offsets of messages with a key, oldest first.
+
+        `begin_ms` and `end_ms` limit the store times of the index, which are up to 1 s too early.
+        """
         self.update()
         first = self._store.log.min_offset
         return [
@@ -121,6 +124,7 @@ class MessageQueries:
     def query(self, call: Call, operation: QueryMessage) -> MessagesResult:
         """Return the newest messages with a key, oldest first.
 
+        Their number is at most `max_num` (by unique key: `defaultQueryMaxNum`) and at most `maxMsgsNumBatch`.
         Errors: QUERY_NOT_FOUND, SYSTEM_ERROR (`max_num` below 0).
         """
         wanted = self._config.default_query_max_num if operation.unique_key else operation.max_num

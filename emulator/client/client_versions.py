@@ -10,7 +10,7 @@ VERSION_3_1_8 = 62
 
 
 def version_text(version: int) -> str:
-    """Return the name of a version below V3_1_8_SNAPSHOT."""
+    """Return the name of a version number from 0. Raises IndexError for a number above the table."""
     return _names()[version]
 
 

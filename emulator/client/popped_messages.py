@@ -148,7 +148,7 @@ class PoppedMessages:
             if popped is not None:
                 until_ms = outcome.pop_time + outcome.invisible_ms
                 self._held[place] = Popped(popped.number, popped.channel_id, popped.since_ms, until_ms)
-        elif call.__class__ is not GhostCall:  # a rule of faults, and no client, has made the message visible
+        elif call.__class__ is not GhostCall:  # a rule of faults, not a client, makes ghost calls
             record.append(RecordKind.RETURNED, now_ms, queue, link, operation.offset, 1, hold_ms)
 
     def acknowledged_many(self, node: Node, call: Call, operation: BatchAckMessage, outcome: Outcome | None) -> None:

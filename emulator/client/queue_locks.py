@@ -78,7 +78,7 @@ class QueueLocks:
         return None if held is None else held[0]
 
     def any_held(self, group: str) -> bool:
-        """True if a client of the group holds an unexpired lock."""
+        """True if a client of the group holds an unexpired lock, or a fault has taken locks of the group."""
         now = self._scheduler.now_ms
         if any(group == each for each, _ in self._stolen):
             return True

@@ -37,7 +37,7 @@ def build(
     read_queues: ReadQueues,
     drop_waiting: Callable[[Channel], None],
 ) -> ClientRoom:
-    """Build the room. `drop_waiting` drops the waiting requests of a closed channel."""
+    """Build the room. `drop_waiting` drops those waiting requests of a channel whose calls are no longer active."""
     config, clock = context.config, context.clock
     store, topics, groups = tables.store, tables.topics, tables.groups
     notices = GroupNotices(

@@ -139,8 +139,8 @@ class NameServer:
         """Topics that were deleted only at their broker, as last registered."""
         self._on_missing_topic = on_missing_topic
         """Called with each request (call and topic) for the route of a topic that does not exist."""
-        self._stopped_masters: set[RegisteredBroker] = set()
-        """Stopped masters with a running slave: their registrations stay."""
+        self._stopped_brokers: set[RegisteredBroker] = set()
+        """Stopped brokers of names with a running broker. Topics that those with a lower id registered stay."""
         self._own_handlers: Handlers = handlers_of(self)
         self.handlers: Handlers = self._own_handlers
         self._stops = 0
@@ -176,7 +176,7 @@ class NameServer:
 
     def register(self, broker: RegisteredBroker) -> None:
         """Handle the start of a broker: discard administrators' changes in its entries."""
-        self._stopped_masters.discard(broker)
+        self._stopped_brokers.discard(broker)
         if self._registering_broker(broker.name) is broker:
             self._discard_changes(broker.name)
 
@@ -186,9 +186,9 @@ class NameServer:
         The topics of a broker name stay while any broker of that name runs. Source: RouteInfoManager.unRegisterBroker.
         """
         if self._running(broker.name):
-            self._stopped_masters.add(broker)
+            self._stopped_brokers.add(broker)
             return
-        self._stopped_masters = {master for master in self._stopped_masters if master.name != broker.name}
+        self._stopped_brokers = {each for each in self._stopped_brokers if each.name != broker.name}
         self._discard_changes(broker.name)
 
     def register_topic(self, broker: RegisteredBroker, topic: str) -> None:
@@ -227,13 +227,13 @@ class NameServer:
         return running[0] if running else None
 
     def _registered_brokers(self, name: str) -> list[RegisteredBroker]:
-        """Return the brokers whose topic tables make up a name's topics, the most recent first."""
+        """Return the brokers whose topic tables make up a name's topics, the running one first."""
         registering = self._registering_broker(name)
         if registering is None:
             return []
         stopped = [
             broker
-            for broker in self._stopped_masters
+            for broker in self._stopped_brokers
             if broker.name == name and broker.broker_id < registering.broker_id
         ]
         return [registering, *sorted(stopped, key=lambda broker: broker.broker_id)]

@@ -2,7 +2,8 @@
 
 A slave has a record as soon as its master has it; upstream takes milliseconds. A master and a slave that both run are
 connected at once; upstream retries every five seconds. If a master has lost records in a power loss, its slave discards
-them here; upstream's slave keeps data that can never be consistent again.
+them here; upstream's slave keeps data that can never be consistent again. An empty slave receives all records here;
+upstream sends it only those of the master's last file (DefaultHAConnection).
 Source: DefaultHAService, SlaveSynchronize, BrokerController (5.3.3).
 """
 
@@ -39,7 +40,7 @@ class Replica:
         self._common_end = common_end
         """End offset of both logs at the last record that the slave received."""
         self._truncations_before = (0, 0)
-        """Number of truncations of either log when the replication began."""
+        """Numbers of truncations of the master's and the slave's log when the replication began."""
         self.slave_started()
         self.connect()
 
