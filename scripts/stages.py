@@ -286,11 +286,8 @@ def run_console() -> None:
 
 
 def run_spark() -> None:
-    """Test the Spark connector, the auditor and replay, then the example that uses them.
-
-    With two workers the stage took as long with another stage beside it as without one (384 s and 382 s).
-    """
-    pytest("spark", *existing(SPARK), workers=MORE)
+    """Test the Spark connector, the auditor and replay, then the example that uses them."""
+    pytest("spark", *existing(SPARK))
     pytest("pipelines", workers="0", cwd=ROOT / "examples" / "pipelines")
 
 
