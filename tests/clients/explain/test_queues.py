@@ -36,8 +36,10 @@ def test_members_with_different_strategies_are_the_reason(scene: Scene) -> None:
     scene.push("java-remoting", "c1", allocate="AVG")
     scene.push("java-remoting", "c2", allocate="AVG_BY_CIRCLE")
     producer = scene.client("producer", "java-remoting", "p1", topics=[topic])
-    scene.emulator.clock.advance_until(lambda: len(scene.emulator.groups[scene.name].members) == 2)
-    scene.emulator.clock.advance_until(lambda: _has_requested(scene, 3) and not _has_requested(scene, 2), limit="5m")
+    scene.emulator.clock.advance_until(lambda: len(scene.emulator.groups[scene.name].members) == 2, wait="30s")
+    scene.emulator.clock.advance_until(
+        lambda: _has_requested(scene, 3) and not _has_requested(scene, 2), limit="5m", wait="30s"
+    )
     sent = scene.call(producer, "send", "p1", topic=topic, body=b"tea", queue=2)
     found = scene.explain(sent["id"], Reason.STRATEGY)
     assert "AVG" in str(found)
