@@ -60,18 +60,14 @@ def _filtered(subject: Subject, verb: str) -> Finding | None:
 
 def _filtered_before(subject: Subject) -> Finding | None:
     """Return the verdict about the last subscription of a group that has none any more: its consumers have left."""
-    group, topic = subject.consumer, subject.message.topic
-    known = (*group.subscriptions, *(each for member in group.members for each in member.subscriptions))
-    if _of_topic(known, topic) is not None:
-        return None
-    last = subject.scene.history.subscriptions.of(group.name, topic)
+    last = subject.former_subscription
     if last is None:
         return None
-    subscription = SubscriptionView(topic, last.expression, last.kind, 0)
+    subscription = SubscriptionView(subject.message.topic, last.expression, last.kind, 0)
     mismatch = mismatch_of(subscription, subject.message, "did not match")
     if mismatch is None:
         return None
-    who = f"the last subscription {_shown(subscription)} of group {group.name}, whose consumers have left,"
+    who = f"the last subscription {_shown(subscription)} of group {subject.consumer.name}, whose consumers have left,"
     return _finding(subject, subscription, mismatch, who=who)
 
 

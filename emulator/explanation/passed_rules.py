@@ -69,7 +69,7 @@ def _moved(subject: Subject, move: OffsetMove) -> Finding:
     back = changes.reset(group, place.topic, place.queue_offset)
     if move.kind is MoveKind.FIRST:
         queue = f"offset {move.after} of queue {place.queue_id}"
-        if not _is_subscription_known(subject):
+        if not subject.is_subscribed and subject.former_subscription is None:
             text = (
                 f"group {group} got its first offset, {queue}, at {at} without a delivery of this message: its "
                 f"subscription of that time did not match it, or it started after this message"
@@ -83,13 +83,6 @@ def _moved(subject: Subject, move: OffsetMove) -> Finding:
     source = "" if move.before is None else f" from {move.before}"
     text = f"the offset of group {group} was {verb}{source} to {move.after} at {at}{by}, past this message"
     return Finding(Reason.RESET_PAST, subject.stored_but(text), facts, (back,))
-
-
-def _is_subscription_known(subject: Subject) -> bool:
-    """True if the group subscribes to the topic. Brokers forget most subscriptions when the last consumer leaves."""
-    group, topic = subject.consumer, subject.message.topic
-    subscriptions = [*group.subscriptions, *(each for member in group.members for each in member.subscriptions)]
-    return any(each.topic == topic for each in subscriptions)
 
 
 def _origin(subject: Subject) -> str:

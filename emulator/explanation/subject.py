@@ -5,6 +5,7 @@ from dataclasses import KW_ONLY
 from functools import cached_property
 
 from ..history.events import RecordedEvent
+from ..history.last_subscriptions import LastSubscription
 from ..history.record_kind import RecordKind
 from ..inspection.groups import GroupView
 from ..inspection.messages import CopyState, CopyView, MessageWithCopies
@@ -64,6 +65,20 @@ class Subject:
         """The group. Read it only in rules about groups."""
         assert self.group is not None
         return self.group
+
+    @property
+    def is_subscribed(self) -> bool:
+        """True if the group subscribes to the topic. Brokers forget most subscriptions of a group without consumers."""
+        group, topic = self.consumer, self.message.topic
+        known = (*group.subscriptions, *(each for member in group.members for each in member.subscriptions))
+        return any(each.topic == topic for each in known)
+
+    @property
+    def former_subscription(self) -> LastSubscription | None:
+        """The last subscription to the topic of a group that has none any more; None if it has one, or had none."""
+        if self.is_subscribed:
+            return None
+        return self.scene.history.subscriptions.of(self.consumer.name, self.message.topic)
 
     @property
     def is_retry(self) -> bool:
