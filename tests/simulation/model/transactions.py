@@ -19,6 +19,7 @@ Upstream allows the following and nothing else (TransactionalMessageServiceImpl,
 
 from collections import defaultdict
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import islice
 
 from members import Members
 from observations import Checked, Ended, HalfStored, Prepared, Stored
@@ -46,7 +47,8 @@ class Half:
     """One copy of a half message in the half topic.
 
     `ended` has the times of the ends that name this copy. `passed` is the time at which a round re-appended or
-    discarded it, None if no round has. With `doubtful` it may have been re-appended or ended before a crash.
+    discarded it, None if no round has. With `doubtful` it may have been re-appended or ended before a crash. `instead`
+    has the other copies that the round may have processed at `passed` instead of this one.
     """
 
     seen: HalfStored
@@ -56,6 +58,7 @@ class Half:
     passed: int | None = None
     _: KW_ONLY
     doubtful: bool = False
+    instead: "list[Half]" = field(default_factory=list)
 
     @property
     def immune_ms(self) -> int:
@@ -136,19 +139,35 @@ class Transactions:
         self._open[seen.offset] = half
 
     def _pass(self, message_id: str, times: int, now: int) -> Half | None:
-        """Return the copy that is processed now, preferring one that must be."""
-        halves = self._by_message[message_id]
-        there = filter(self._is_there, halves)
-        half = min(
-            (half for half in there if self._may_be_checked(half, times, now)),
-            key=lambda half: half.doubtful or bool(half.ended),
-            default=None,
-        )
+        """Return the copy that is processed now, preferring one that must be.
+
+        Two copies have equal times after ResumeCheckHalfMessage. Which one a round has processed shows later.
+        """
+        there = list(filter(self._is_there, self._by_message[message_id]))
+        allowed = [half for half in there if self._may_be_checked(half, times, now)]
+        if not allowed:
+            allowed = list(islice((half for half in there if self._exchange(half, times, now)), 1))
+        half = min(allowed, key=lambda half: half.doubtful or bool(half.ended), default=None)
         if half is not None:
-            half.passed = now
+            half.passed, half.instead = now, [other for other in allowed if other is not half]
             del self._open[half.seen.offset]
             self._lately.append(half)
         return half
+
+    def _exchange(self, half: Half, times: int, now: int) -> bool:
+        """Let another copy count as processed when this one seemed to be, if this one may be processed now."""
+        if half.passed is None:
+            return False
+        then, half.passed = half.passed, None
+        other = next((other for other in half.instead if other.passed is None), None)
+        if other is None or not self._may_be_checked(half, times, now):
+            half.passed = then
+            return False
+        other.passed, other.instead, half.instead = then, [half], []
+        self._lately = [other if lately is half else lately for lately in self._lately]
+        self._open.pop(other.seen.offset, None)
+        self._open = dict(sorted({**self._open, half.seen.offset: half}.items()))
+        return True
 
     def _may_be_checked(self, half: Half, times: int, now: int) -> bool:
         forgets = self._forgets and (self._forgets_until is None or now <= self._forgets_until)
