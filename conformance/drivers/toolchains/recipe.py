@@ -94,13 +94,14 @@ def nothing_to_finish(_built: Path) -> None:
 class Recipe:
     """How to build and start the driver of one SDK.
 
-    ``package`` and ``version`` name the published SDK. ``folder`` contains the driver's source. The cache key covers
-    every file in it and in ``shared`` (further files or folders), as well as ``version`` and ``other_inputs`` (further
-    text, such as the Python version of a virtual environment). ``build`` fills the target of a BuildFolders.
-    ``command`` returns the command line of the driver, to which the caller appends ``--namesrv`` or ``--endpoint`` and
-    the other options of PROTOCOL.md. ``environment`` is added to the process's environment, in which HOME is already
-    set. ``finish_in_place`` adds to a build in its final folder the files that contain the path of that folder, such as
-    an archive of Java classes; the driver also starts without them.
+    ``package`` and ``version`` name the published SDK. ``folder`` contains the driver's source. ``build`` fills the
+    target of a BuildFolders. A finished build is kept, and used again as long as all of these are unchanged: the files
+    in ``folder`` and in ``shared`` (further files or folders), ``version``, and ``other_inputs`` (further text, such as
+    the Python version of a virtual environment). ``command`` returns the command line of the driver, to which the
+    caller appends ``--namesrv`` or ``--endpoint`` and the other options of PROTOCOL.md. ``environment`` is added to
+    the process's environment, in which HOME is already set. ``finish_in_place`` adds to a build in its final folder
+    the files that contain the path of that folder, such as an archive of Java classes; the driver also starts
+    without them.
     """
 
     name: str
