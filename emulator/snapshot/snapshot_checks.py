@@ -8,7 +8,7 @@ from struct import Struct
 
 from ..kernel.java_types import check_fields
 from ..message.stored_record import MAGIC_V1, MAGIC_V2
-from ..store.consume_queue import ConsumeQueue
+from ..store.consume_queue import BatchConsumeQueue, ConsumeQueue
 from .durable_state import BrokerState, EngineState, LogState
 
 LAST_MS = 253_402_300_799_999
@@ -73,11 +73,15 @@ def _check_queue(queue: ConsumeQueue, log: LogState) -> None:
     columns = {len(queue.physical), len(queue.sizes), len(queue.tags_codes)}
     _require(len(columns) == 1, f"{name} has columns of different lengths: {sorted(columns)}")
     size, files = log.segment_bytes, log.segments
-    begin, before = min(files) * size, -1
+    begin, before = min(files) * size, (-1, 0, 0)
+    holds_batches = isinstance(queue, BatchConsumeQueue)
     unpack = _HEAD.unpack_from
-    for physical, length in zip(queue.physical, queue.sizes, strict=True):
-        _require(before < physical, f"{name} has units that are not in order")
-        before = physical
+    for unit in zip(queue.physical, queue.sizes, queue.tags_codes, strict=True):
+        if holds_batches and unit == before:  # one unit for each message of a record
+            continue
+        physical, length, _ = unit
+        _require(before[0] < physical, f"{name} has units that are not in order")
+        before = unit
         if physical < begin:
             continue
         number, at = divmod(physical, size)

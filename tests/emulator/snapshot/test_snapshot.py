@@ -47,6 +47,7 @@ from rocketmq_testkit.emulator.operations.topics import (
     TopicConfig,
 )
 from rocketmq_testkit.emulator.snapshot.snapshot_file import read_snapshot
+from rocketmq_testkit.remoting.client import batch_body
 from snapshot_files import begun, copied, saved
 from stored import committed, filled, stored_bodies
 
@@ -295,6 +296,21 @@ def test_restored_lmqs_and_batch_queues_keep_their_types() -> None:
     kinds = {type(queue).__name__ for queue in other.broker.store.queues.values()}
     assert kinds == {"ConsumeQueue", "BatchConsumeQueue", "LmqConsumeQueue"}
     assert [other.broker.store.max_offset(topic, 0) for topic in ("A", "B", "%LMQ%x")] == [2, 2, 2]
+
+
+def test_a_restored_batch_queue_has_every_message_of_its_batches(harness: EngineHarness) -> None:
+    """A record of several messages has as many offsets after the restore as before, and a pull at any returns it."""
+    harness.engine.execute(harness.broker, CreateTopic(TopicConfig("B", 1, 1), {"+queue.type": "BatchCQ"}))
+    for key in "UV":
+        body, unique = batch_body([(b"one", {}), (b"two", {})]), {"UNIQ_KEY": key}
+        batch = SendMessage("PG", "B", 0, body, unique, ("10.0.0.1", 5000), harness.now_ms, batch=True)
+        harness.engine.execute(harness.broker, batch)
+        harness.send("B")
+    other = moved(harness)
+    assert other.broker.store.max_offset("B", 0) == 6
+    for offset in range(6):
+        pull = pull_of("G", "B", offset=offset)
+        assert response(other.engine, other.broker, pull) == response(harness.engine, harness.broker, pull)
 
 
 # behavior
