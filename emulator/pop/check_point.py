@@ -10,7 +10,8 @@ from dataclasses import field
 from functools import lru_cache, partial
 from typing import Any
 
-from ..kernel.java_numbers import long_sum
+from ..kernel.java_numbers import long_sum, parse_integer
+from ..kernel.java_types import fits, java_text
 from ..kernel.mypyc_attr import mypyc_attr
 from ..kernel.value_class import value
 
@@ -23,6 +24,15 @@ ACK_TIME_INTERVAL_MS = 1000
 
 RE_PUT_INTERVALS_S = (10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600, 1200, 1800, 3600, 7200)
 """Seconds added to the invisible duration each time a copy cannot be stored; the last value repeats."""
+_UNREADABLE_TIMES = 127
+"""How often a copy could not be stored if `rp` is not a whole number (PopCheckPoint.parseRePutTimes)."""
+_TEXT = 0
+_INT = 32
+_LONG = 64
+"""Types of members of a body: a text, or a whole number of so many bits."""
+_ACK = {"t": _TEXT, "c": _TEXT, "q": _INT, "so": _LONG, "pt": _LONG}
+_POINT = _ACK | {"bn": _TEXT, "it": _LONG, "bm": _INT}
+"""The members that a body must have, and their types."""
 
 MergeKey = tuple[str, str, int, int, int, str]
 """(topic, group, queue id, start offset, pop time, broker name)"""
@@ -107,12 +117,12 @@ class CheckPoint:
 
     @staticmethod
     def from_json(body: bytes, revive_offset: int) -> "CheckPoint":
-        """Decode a body. Raises ValueError.
+        """Decode a body. Raises ValueError for any other content.
 
         `d` has the differences of the offsets from the start offset. The older form has only their number, `n`, and its
         offsets are consecutive.
         """
-        data = _load(body, {"t": str, "c": str, "bn": str, "q": int, "so": int, "pt": int, "it": int, "bm": int})
+        data = _load(body, _POINT)
         return CheckPoint(
             data["t"],
             data["c"],
@@ -121,9 +131,9 @@ class CheckPoint:
             data["pt"],
             data["it"],
             data["bn"],
-            _whole_numbers(data.get("d") or list(range(_byte(data.get("n") or 0)))),
+            _whole_numbers(data.get("d") or list(range(_byte(data.get("n") or 0))), _INT),
             data["bm"],
-            int(data.get("rp") or 0),
+            _times(data.get("rp")),
             revive_offset,
         )
 
@@ -172,40 +182,70 @@ class Ack:
 
     @staticmethod
     def from_json(body: bytes) -> "Ack":
-        """Decode the body of an `ack` or `bAck`. Raises ValueError."""
-        data = _load(body, {"t": str, "c": str, "q": int, "so": int, "pt": int})
+        """Decode the body of an `ack` or `bAck`. Raises ValueError for any other content."""
+        data = _load(body, _ACK)
         broker_name = data.get("bn")
-        if broker_name is not None and not isinstance(broker_name, str):
-            raise ValueError("bn is no text")
-        offsets = _whole_numbers(data["aol"] if data.get("aol") is not None else [data.get("ao")])
+        if broker_name is not None:
+            broker_name = _text(broker_name, "bn")
+        offsets = _whole_numbers(data["aol"] if data.get("aol") is not None else [data.get("ao")], _LONG)
         return Ack(data["t"], data["c"], data["q"], data["so"], data["pt"], broker_name, offsets)
 
 
-def _load(body: bytes, wanted: dict[str, type]) -> dict[str, Any]:
-    """Decode a JSON object and check these fields and types; clients can send anything to the revive topic."""
-    data = json.loads(body)
+def _load(body: bytes, wanted: dict[str, int]) -> dict[str, Any]:
+    """Decode a JSON object and check these members and their types; clients can send anything to the revive topic."""
+    try:
+        data = json.loads(body)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
     if not isinstance(data, dict):
         raise ValueError("not an object")
     for name, kind in wanted.items():
-        if not isinstance(data.get(name), kind):
-            raise ValueError(f"{name} is not of type {kind.__name__}")
+        member = data.get(name)
+        if kind == _TEXT:
+            data[name] = _text(member, name)
+        elif not isinstance(member, int) or not fits(member, kind):
+            raise ValueError(f"{name} is no whole number of {kind} bits")
     return data
 
 
+def _text(member: object, name: str) -> str:
+    if not isinstance(member, str):
+        raise ValueError(f"{name} is no text")
+    return java_text(member)
+
+
 def _byte(number: object) -> int:
-    found = int(number)  # type: ignore[call-overload]  # int() raises for anything but a number
+    try:
+        found = int(number)  # type: ignore[call-overload]  # int() raises for anything but a number
+    except (TypeError, OverflowError):
+        raise ValueError("n is no number") from None
     if not -0x80 <= found <= 0x7F:  # upstream's field is a byte
         raise ValueError(f"{found} is no byte")
     return int(found)
+
+
+def _times(number: object) -> int:
+    """Return how often a copy could not be stored, at least 0.
+
+    Upstream has a text here, into which fastjson turns any value. A negative number makes upstream fail later.
+    """
+    if number is None:
+        return 0
+    try:
+        return max(parse_integer(str(number)), 0)
+    except (ValueError, RecursionError):
+        return _UNREADABLE_TIMES
 
 
 _WHOLE = frozenset((int, bool))
 """The types of whole numbers of a JSON document; Java reads true as 1."""
 
 
-def _whole_numbers(values: object) -> list[int]:
+def _whole_numbers(values: object, bits: int) -> list[int]:
     if not isinstance(values, list) or not set(map(type, values)) <= _WHOLE:
         raise ValueError("offsets are no list of whole numbers")
+    if values and not (fits(min(values), bits) and fits(max(values), bits)):
+        raise ValueError(f"an offset has more than {bits} bits")
     return values
 
 
