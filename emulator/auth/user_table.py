@@ -87,7 +87,7 @@ class UserTable:
             username, secret = members[name], members[password]
             if not (isinstance(username, str) and isinstance(secret, str) and username.strip() and secret.strip()):
                 raise TypeError("blank")
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             raise ConfigError(
                 f'{key}={MASK}: not of the form {{"{name}": "ann", "{password}": "her secret"}}; give JSON of that form'
             ) from None

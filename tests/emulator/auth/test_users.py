@@ -255,6 +255,7 @@ def test_a_cached_decision_stays_when_another_one_is_cached() -> None:
     [
         ({"init_authentication_user": "ann"}, "initAuthenticationUser=***: not of the form"),
         ({"init_authentication_user": "[1]"}, "not of the form"),
+        ({"init_authentication_user": "[" * 100_000}, "not of the form"),
         ({"init_authentication_user": '{"username": "ann"}'}, '"password": "her secret"'),
         ({"init_authentication_user": '{"username": " ", "password": "x"}'}, "not of the form"),
         ({"init_authentication_user": '{"username": 1, "password": "x"}'}, "not of the form"),
