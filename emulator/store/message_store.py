@@ -473,27 +473,26 @@ class MessageStore:
 
     def recover(self, *, power_loss: bool) -> None:
         """Recover after a crash: with `power_loss` without the records that were not flushed, else with all records."""
-        now = self._scheduler.now_ms
         if power_loss:
-            end = max(self._flushed_end(now), self.log.min_offset)
+            end = max(self._flushed_end(), self.log.min_offset)
             if self._on_lost is not None:
                 self._on_lost(record for _, record in self.log.records_from(end))
             self.truncate(end)
-        self._flush_position = FlushPosition(self._config, now, self.log.max_offset)
+        self._flush_position = FlushPosition(self._config, self._scheduler.now_ms, self.log.max_offset)
         self.empty_queues_read.clear()
 
     @property
     def flush_behind_bytes(self) -> int:
         """The number of bytes of the log that a power loss would lose now."""
-        return self.log.max_offset - self._flushed_end(self.now_ms)
+        return self.log.max_offset - self._flushed_end()
 
-    def _flushed_end(self, now: int) -> int:
-        end = self._flush_position.flushed(now, self.log.max_offset)
+    def _flushed_end(self) -> int:
+        end = self._flush_position.flushed(self._scheduler.now_ms, self.log.max_offset)
         return end if self._lost_from is None else min(end, self._lost_from)
 
     def lose_flushes(self) -> None:
         """Lose all records of flushes from now on at a power loss, although the flushes are reported as done."""
-        self._lost_from = self._flushed_end(self._scheduler.now_ms)
+        self._lost_from = self._flushed_end()
 
     def keep_flushes(self) -> None:
         """Lose no flushes any more: a power loss keeps all records of the log now, and all that are flushed later."""

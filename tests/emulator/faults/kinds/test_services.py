@@ -147,6 +147,20 @@ def test_skews_of_one_broker_add_up_and_a_crash_keeps_them() -> None:
     assert harness.broker.store.now_ms - harness.now_ms == -20_000
 
 
+@pytest.mark.parametrize("by", ["1h", "-1h"])
+def test_a_read_of_the_unflushed_bytes_with_a_skewed_clock_flushes_nothing(by: str) -> None:
+    """Flushes happen at intervals of the shared clock, so that a read of metrics does not change what a crash loses."""
+    harness = make()
+    harness.add(faults.skew_clock("broker-a", by=by))
+    harness.send("A", b"x")
+    assert harness.broker.store.flush_behind_bytes > 0
+    harness.engine.crash(power_loss=True)
+    assert stored(harness, "A") == []
+    harness.send("A", b"y")
+    harness.advance(10_500)
+    assert harness.broker.store.flush_behind_bytes == 0
+
+
 @pytest.mark.parametrize("by", ["0s", "-0s"])
 def test_a_skew_of_nothing_is_rejected(by: str) -> None:
     """A skew of 0 s would have no effect."""
