@@ -42,7 +42,7 @@ class BrokerTools:
     @handles(ViewBrokerStats)
     def view_stats(self, call: Call, operation: ViewBrokerStats) -> BrokerStatsResult:
         """Return the statistics of a name and key. Errors: SYSTEM_ERROR if they were never recorded."""
-        name, key, now = operation.stats_name, operation.stats_key, self._store.now_ms
+        name, key, now = operation.stats_name, operation.stats_key, self._store.shared_ms
         self._store.stats.catch_up(now)
         item = self._store.stats.by_name.find(name, key)
         if item is None:

@@ -82,7 +82,7 @@ class RetryService:
         except EngineError as refusal:
             raise EngineError(ResponseCode.SYSTEM_ERROR, refusal.code.name) from None
         came_from = message.properties[props.RETRY_TOPIC]
-        by_name, now = self._store.stats.by_name, self._store.now_ms
+        by_name, now = self._store.stats.by_name, self._store.shared_ms
         by_name.count_sent_back(came_from, operation.group, now)
         if message.topic == names.SCHEDULE_TOPIC:
             by_name.count_delayed(message.queue_id, 1, put.size, now)

@@ -22,6 +22,7 @@ def build(context: BrokerContext, system_topics: Collection[str], settle: Callab
 
     `settle` is called when samples are added; it turns tallies of other counters into totals.
     """
-    config, now_ms = context.config, context.clock.now_ms
+    # Sampling measures durations, which a skew of the broker's clock does not change.
+    config, now_ms = context.config, context.clock.now_ms - context.interference.skew.ms
     by_name = partial(LmqBrokerStats if config.enable_lmq else BrokerStats, config, now_ms)
     return StatsRoom(counters=StoreStats(now_ms, by_name, system_topics, settle))

@@ -114,6 +114,11 @@ class MessageStore:
         """The store timestamp of a message stored now."""
         return self._clock.now_ms
 
+    @property
+    def shared_ms(self) -> int:
+        """The time of the clock that all brokers share (ms since the epoch), by which statistics are counted."""
+        return self._scheduler.now_ms
+
     has_all_records = True
     """A slave's store has each record as soon as its master has it."""
 
@@ -180,7 +185,7 @@ class MessageStore:
         number = messages_in_record(message.properties)
         with appending_batches_of(number, self._find_or_create_queue(message.topic, message.queue_id)):
             stored = self.append(message)
-        self.stats.count_stored(message.topic, number - 1, 0, stored.store_timestamp, times=0)
+        self.stats.count_stored(message.topic, number - 1, 0, self._scheduler.now_ms, times=0)
         return stored
 
     def _find_or_create_queue(self, topic: str, queue_id: int) -> ConsumeQueue:
@@ -549,8 +554,7 @@ class MessageStore:
         if queue is None:
             self.note_empty_read(topic, queue_id)
             return 0
-        stored_at = partial(self.store_timestamp, queue)
-        return self._time_index.search(queue, timestamp, upper=upper, stored_at=stored_at)
+        return self._time_index.search(queue, timestamp, upper=upper, stored_at=partial(self.store_timestamp, queue))
 
     def queues_of(self, topic: str) -> Iterator[ConsumeQueue]:
         """Return the consume queues of a topic that contain or contained messages."""

@@ -16,8 +16,11 @@ from rocketmq_testkit.emulator.faults.kinds.services import SignedDurationCheck
 from rocketmq_testkit.emulator.gate.effects import CheckTransactionState
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.clients import Heartbeat
+from rocketmq_testkit.emulator.operations.cluster import GetBrokerRuntimeInfo, RuntimeInfoResult
 from rocketmq_testkit.emulator.operations.consume import PopMessage, PopResult
 from rocketmq_testkit.emulator.operations.offsets import OffsetResult, SearchOffset
+from rocketmq_testkit.emulator.operations.tools import BrokerStatsResult, ViewBrokerStats
+from rocketmq_testkit.emulator.operations.topics import GetTopicStats, TopicStatsResult
 from stored import stored, stored_bodies
 
 
@@ -159,6 +162,39 @@ def test_a_read_of_the_unflushed_bytes_with_a_skewed_clock_flushes_nothing(by: s
     harness.send("A", b"y")
     harness.advance(10_500)
     assert harness.broker.store.flush_behind_bytes == 0
+
+
+def counted(harness: FaultHarness) -> object:
+    """Return the rates and totals of a broker, and its counters by topic and group."""
+    table = harness.ask(RuntimeInfoResult, GetBrokerRuntimeInfo()).table
+    counters = [
+        harness.ask(BrokerStatsResult, ViewBrokerStats(name, key))
+        for name, key in (("TOPIC_PUT_NUMS", "A"), *((f"GROUP_{verb}_NUMS", "A@G") for verb in ("GET", "CK", "ACK")))
+    ]
+    put_tps = harness.ask(TopicStatsResult, GetTopicStats("A")).put_tps
+    return (
+        {name: text for name, text in table.items() if name.endswith("Tps") or name.startswith("msg")},
+        counters,
+        put_tps,
+    )
+
+
+@pytest.mark.parametrize("by", ["1h", "-1h"])
+def test_a_skew_changes_no_statistics(by: str) -> None:
+    """Sampling measures durations, so that messages are counted as with the right clock, also after the skew ends."""
+    plain, skewed = make(), make()
+    rule = skewed.add(faults.skew_clock("broker-a", by=by))
+    for second in range(55):  # no check point is decided yet
+        for harness in (plain, skewed):
+            harness.send("A")
+            harness.pull("A", second)
+            harness.last_pop = harness.ask(PopResult, PopMessage("G", "A", -1, 32, 60_000))
+            harness.ack("A", harness.receipt(harness.last_pop.messages[0]))
+            harness.advance(1_000)
+        if second == 30:
+            assert counted(plain) == counted(skewed)
+            skewed.plan.remove(rule.name)
+    assert counted(plain) == counted(skewed)
 
 
 @pytest.mark.parametrize("by", ["0s", "-0s"])
