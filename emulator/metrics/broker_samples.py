@@ -38,7 +38,7 @@ REMOTING = "remoting"
 
 
 def broker_samples(broker: Broker, now_ms: int) -> Iterator[Sample | None]:
-    """Yield the samples of a broker, and None after each part of the work."""
+    """Yield the samples of a broker, and None after each part of the work. `now_ms` is the time by its own clock."""
     common = broker_labels(broker)
     yield from _sizes(broker, common)
     yield from in_parts(_messages(broker, common))

@@ -80,7 +80,10 @@ class CommitLog:
         return self._first * self.segment_bytes
 
     def reserve(self, size: int, now_ms: int) -> int:
-        """Return the physical offset of the next record of `size` bytes; starts a new segment if it does not fit."""
+        """Return the physical offset of the next record of `size` bytes; starts a new segment if it does not fit.
+
+        `now_ms` is the time by the broker's own clock, which a full file has as the time of its last change.
+        """
         if self.max_offset + size > self.end_of_segment:
             self._begin_segment(now_ms)
         return self.max_offset
@@ -242,7 +245,7 @@ class CommitLog:
             position += size
 
     def full_files(self) -> Iterable[int]:
-        """Return the times at which the segments except the last became full (ms), oldest first."""
+        """Return the times at which the segments except the last became full (ms), oldest segment first."""
         return self._full.values()
 
     def drop_oldest(self, count: int) -> None:

@@ -6,6 +6,8 @@ limits the log.
 Source: DefaultMessageStore.CleanCommitLogService, ConsumeQueueStore.cleanExpired (5.3.3).
 """
 
+from itertools import takewhile
+
 from ..assembly.handlers import handles
 from ..assembly.listeners import ArrivalListener, Listeners
 from ..config import BrokerConfig
@@ -80,8 +82,9 @@ class FileDeletion:
             self._forced_checks = max(self._forced_checks - 1, 0)
             reserved = self._config.file_reserved_time * HOUR_MS
             at_once = self._cleans_at_once(level)
-            old = [full for full in log.full_files() if at_once or now >= full + reserved]
-            count = min(len(old), self._config.delete_file_batch_max)
+            # A file that is not old enough protects those after it, which are older only if a clock was set back.
+            old = takewhile(lambda full: at_once or now >= full + reserved, log.full_files())
+            count = min(sum(1 for _ in old), self._config.delete_file_batch_max)
             self._store.delete_oldest_files(count, TrimReason.DISK if level else reason)
         self.schedule_check()
 

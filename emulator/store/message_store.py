@@ -235,7 +235,7 @@ class MessageStore:
         log = self.log
         physical_offset = log.max_offset
         if physical_offset + size > log.end_of_segment:
-            physical_offset = log.reserve(size, now)
+            physical_offset = log.reserve(size, timestamp)
         if timestamp != self._time_index.last_ms:
             self._time_index.add(timestamp, physical_offset)
         queue_offset = queue.append(physical_offset, size, tags_code) if queue is not None else 0
@@ -324,7 +324,7 @@ class MessageStore:
         sizes = [empty + len(body) + len(text) for _, body, text in copies]
         first, physical_offsets = queue.max_offset, list[int]()
         while (at := len(physical_offsets)) < len(copies):
-            physical_offset = self.log.reserve(sizes[at], now)
+            physical_offset = self.log.reserve(sizes[at], timestamp)
             if timestamp != self._time_index.last_ms:
                 self._time_index.add(timestamp, physical_offset)
             ends = [*accumulate(sizes[at:], initial=physical_offset)]
@@ -384,7 +384,7 @@ class MessageStore:
             self._replicate_unreadable(record)
             return
         found = records.decode(record)
-        physical_offset = self.log.reserve(len(record), now)
+        physical_offset = self.log.reserve(len(record), self._clock.now_ms)
         if physical_offset != found.physical_offset:
             raise AssertionError(f"a record of offset {found.physical_offset} came to {physical_offset}")
         if found.store_timestamp != self._time_index.last_ms:
@@ -406,7 +406,7 @@ class MessageStore:
 
     def _replicate_unreadable(self, record: bytes) -> None:
         """Store a record that cannot be decoded: it is in the log, and in no queue."""
-        self.log.reserve(len(record), self._scheduler.now_ms)
+        self.log.reserve(len(record), self._clock.now_ms)
         self.log.append(record)
         self.stats.count_replicated(len(record), self._scheduler.now_ms)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from fault_harness import FaultHarness, make_fault_harness
+from measured import values
 from recorded_cases import recorded
 from remoting_harness import Peer, send
 from rocketmq_testkit import faults
@@ -195,6 +196,47 @@ def test_a_skew_changes_no_statistics(by: str) -> None:
             assert counted(plain) == counted(skewed)
             skewed.plan.remove(rule.name)
     assert counted(plain) == counted(skewed)
+
+
+@pytest.mark.parametrize("by", ["3h", "-3h"])
+def test_files_expire_by_their_age_with_a_skewed_clock(by: str) -> None:
+    """A file that became full while the clock was wrong is deleted after `fileReservedTime`."""
+    hours = ";".join(map(str, range(24)))
+    sizes = {"max_message_size": 16 * 1024, "mapped_file_size_commit_log": 256 * 1024}
+    harness = make(file_reserved_time=2, delete_when=hours, **sizes)
+    harness.add(faults.skew_clock("broker-a", by=by))
+    for _ in range(26):
+        harness.send("A", b"x" * 10_000)
+    harness.advance(7_190_000)
+    assert harness.broker.store.min_offset("A", 0) == 0
+    harness.advance(20_000)
+    assert harness.broker.store.min_offset("A", 0) == 25
+
+
+def test_a_file_that_is_not_old_enough_protects_those_after_it() -> None:
+    """After a clock is set back, a later file is older by its time. Upstream deletes no file in the middle."""
+    hours = ";".join(map(str, range(24)))
+    sizes = {"max_message_size": 16 * 1024, "mapped_file_size_commit_log": 256 * 1024}
+    harness = make(file_reserved_time=2, delete_when=hours, **sizes)
+    rule = harness.add(faults.skew_clock("broker-a", by="3h"))
+    for _ in range(26):
+        harness.send("A", b"x" * 10_000)
+    harness.plan.remove(rule.name)
+    for _ in range(25):
+        harness.send("A", b"x" * 10_000)
+    harness.advance(4 * 3_600_000)
+    assert harness.broker.store.min_offset("A", 0) == 0
+    harness.advance(3_600_000 + 20_000)
+    assert harness.broker.store.min_offset("A", 0) == 50
+
+
+def test_the_age_in_metrics_is_by_the_clock_of_the_broker() -> None:
+    """The clock of the broker is in the store times as well, so that a message of now has no age."""
+    harness = make()
+    harness.add(faults.skew_clock("broker-a", by="1h"))
+    harness.send("A")
+    harness.advance(2_000)
+    assert list(values(harness.engine, "rocketmq_storage_message_reserve_time").values()) == [2_000]
 
 
 @pytest.mark.parametrize("by", ["0s", "-0s"])
