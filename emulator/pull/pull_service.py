@@ -16,6 +16,7 @@ from ..group.broker_tables import BrokerTables
 from ..kernel.errors import FAQ, EngineError
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
+from ..message import stored_record as records
 from ..message.names import DLQ_PREFIX, MAY_ALWAYS_PULL, SYSTEM_GROUP_PREFIX, group_of_retry_topic, is_retry
 from ..operations.base import PARKED, Parked, Result
 from ..operations.clients import ACTIVELY, BROADCASTING, SubscriptionData
@@ -66,6 +67,7 @@ class PullService:
         complete: Complete,
     ) -> None:
         self._config = config
+        self._store = tables.store
         self._topics = tables.topics
         self._groups = tables.groups
         self._clients = clients
@@ -175,9 +177,9 @@ class PullService:
     def _check(self, call: Call, operation: PullMessage) -> tuple[GroupConfig, int]:
         config = self._config
         if not config.broker_permission & PERM_READ:
-            raise _forbidden(f"the broker[{config.broker_name}] pulling message is forbidden", 1)
+            raise _forbidden(f"the broker[{self._broker_ip()}] pulling message is forbidden", 1)
         if operation.sys_flag & FLAG_LITE_PULL and not config.lite_pull_message_enable:
-            raise _forbidden(f"the broker[{config.broker_name}] for lite pull consumer is forbidden", 1)
+            raise _forbidden(f"the broker[{self._broker_ip()}] for lite pull consumer is forbidden", 1)
         group = self._groups.get_enabled(operation.consumer_group)
         topic = self._topics.get(operation.topic)
         if not topic.perm & PERM_READ:
@@ -185,6 +187,9 @@ class PullService:
         if not 0 <= operation.queue_id < topic.read_queue_nums:
             raise illegal_queue_id(call, operation.queue_id, topic, ResponseCode.INVALID_PARAMETER)
         return group, topic.topic_sys_flag
+
+    def _broker_ip(self) -> str:
+        return records.unpack_host(self._store.store_host)[0]
 
     def _refuse_pull_consumer(self, call: Call, name: str) -> None:
         group = self._clients.consumers.get(name)

@@ -9,7 +9,7 @@ from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.message.stored_record import decode
 from rocketmq_testkit.emulator.operations.clients import ChannelClosed, DropInactiveRequests
-from rocketmq_testkit.emulator.operations.consume import PullResult, PullStatus
+from rocketmq_testkit.emulator.operations.consume import FLAG_LITE_PULL, PullResult, PullStatus
 from rocketmq_testkit.emulator.operations.groups import CreateGroup, GroupConfig
 from rocketmq_testkit.emulator.operations.offsets import (
     OffsetResult,
@@ -175,6 +175,31 @@ def test_pulls_are_rejected_in_upstreams_order_of_checks(harness: EngineHarness)
         assert isinstance(call.outcome, EngineError)
         assert call.outcome.code == code
         assert text in (call.outcome.remark or "")
+
+
+@pytest.mark.parametrize(
+    ("keys", "flag", "remark"),
+    [
+        ({"broker_permission": 2}, 0, "the broker[127.0.0.1] pulling message is forbidden"),
+        (
+            {"lite_pull_message_enable": False},
+            FLAG_LITE_PULL,
+            "the broker[127.0.0.1] for lite pull consumer is forbidden",
+        ),
+    ],
+)
+def test_a_refusal_of_all_pulls_of_a_broker_has_its_address(keys: dict[str, object], flag: int, remark: str) -> None:
+    """The remark has brokerIP1, not the name of the broker (PullMessageProcessor.processRequest)."""
+    harness = make_harness(**keys)
+    harness.topic("A")
+    pull = pull_of("G", "A")
+    pull.sys_flag |= flag
+    error = refused(harness.engine.submit(harness.broker, pull))
+    assert (error.code, error.remark, error.details) == (
+        ResponseCode.NO_PERMISSION,
+        remark,
+        {"forbidden_type": 1},
+    )
 
 
 def test_a_pull_with_commit_flag_commits_its_offset(harness: EngineHarness) -> None:
