@@ -99,12 +99,7 @@ class PullService:
         if self._cold_data.enabled and self._is_suspended(operation):
             self.cold_hold.suspend(call, operation, self._cold_data.resume_ms())
             return PARKED
-        reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
-        if reset is not None:
-            low, high = self._reader.bounds(operation.topic, operation.queue_id)
-            read = Read(PullStatus.OFFSET_RESET, reset, low, high)
-        else:
-            read = self._read(operation, message_filter)
+        read = self._reset_or_read(operation, message_filter)
         if operation.sys_flag & FLAG_COMMIT_OFFSET:
             self._offsets.commit(operation.consumer_group, operation.topic, operation.queue_id, operation.commit_offset)
         behind = self._suggestions.is_far_behind(operation, read)
@@ -163,10 +158,7 @@ class PullService:
                     self.cold_hold.suspend(call, operation, self._cold_data.resume_ms())
                     return
                 operation = replace(operation, max_msg_nums=1)
-            read = self._read(operation, message_filter)
-            reset = self._offsets.take_reset(operation.consumer_group, operation.topic, operation.queue_id)
-            if reset is not None:
-                read = Read(PullStatus.OFFSET_RESET, reset, read.min_offset, read.max_offset)
+            read = self._reset_or_read(operation, message_filter)
             behind = self._suggestions.is_far_behind(operation, read)
             code = self._suggestions.code(self._code(operation, read))
             outcome: Result | EngineError = self._result(code, read, topic_sys_flag, group, behind)
@@ -260,6 +252,17 @@ class PullService:
             raise EngineError(ResponseCode.SUBSCRIPTION_NOT_LATEST, "the consumer's subscription not latest")
         return subscription
 
+    def _reset_or_read(self, operation: PullMessage, message_filter: MessageFilter | None) -> Read:
+        """Return the pending reset of the group and remove it, or read the queue if there is none."""
+        group, topic, queue_id = operation.consumer_group, operation.topic, operation.queue_id
+        reset = self._offsets.take_reset(group, topic, queue_id)
+        if reset is None:
+            read = self._read(operation, message_filter)
+        else:
+            read = Read(PullStatus.OFFSET_RESET, reset, *self._reader.bounds(topic, queue_id))
+        self._offsets.set_pull_offset(group, topic, queue_id, read.next_offset)
+        return read
+
     def _read(self, operation: PullMessage, message_filter: MessageFilter | None) -> Read:
         read = self._reader.read(
             operation.topic,
@@ -276,7 +279,6 @@ class PullService:
             if self._cold_data.enabled:
                 self._cold_data.record(operation.consumer_group, operation.topic, operation.queue_id, read.offsets)
         read.next_offset = self._suggestions.next_offset(operation, read)
-        self._offsets.set_pull_offset(operation.consumer_group, operation.topic, operation.queue_id, read.next_offset)
         return read
 
     @staticmethod

@@ -226,6 +226,37 @@ def test_an_offset_reset_is_returned_by_the_next_pull_once(harness: EngineHarnes
     assert result(harness.pull("A", 0)).code == 0
 
 
+def test_a_pull_that_returns_a_reset_moves_the_pull_offset_there(harness: EngineHarness) -> None:
+    """The pull offset of consume stats is the next offset of each response (PullMessageProcessor.tryCommitOffset)."""
+    harness.topic("A")
+    for _ in range(5):
+        harness.send("A")
+    harness.pull("A", 0)
+    harness.engine.execute(harness.broker, ResetOffset("G", "A", 0, queue_id=0, offset=2))
+    moved = result(harness.pull("A", 4))
+    assert (moved.status, moved.next_begin_offset) == (PullStatus.OFFSET_RESET, 2)
+    assert harness.broker.offsets.pull_offset("G", "A", 0) == 2
+
+
+def test_a_waiting_pull_that_ends_after_a_reset_reads_no_messages(harness: EngineHarness) -> None:
+    """The response has only the reset, so that the message that ends the wait counts as not read."""
+    harness.topic("A")
+    for _ in range(5):
+        harness.send("A")
+    call = harness.pull("A", 5, suspend_ms=15_000)
+    harness.engine.execute(harness.broker, ResetOffset("G", "A", 0, queue_id=0, offset=2))
+    harness.send("A")
+    moved = result(call)
+    assert (moved.status, moved.next_begin_offset, moved.min_offset, moved.max_offset) == (
+        PullStatus.OFFSET_RESET,
+        2,
+        0,
+        6,
+    )
+    assert harness.broker.store.stats.got == 0
+    assert harness.broker.offsets.pull_offset("G", "A", 0) == 2
+
+
 def test_a_pull_of_a_closed_connection_gets_no_response_and_is_removed(harness: EngineHarness) -> None:
     """A pull whose connection is closed gets no response and is removed from the hold."""
     harness.topic("A")
