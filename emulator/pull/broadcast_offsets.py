@@ -44,7 +44,7 @@ class BroadcastOffsets:
         """The clients by client id, by (topic, group)."""
 
     def record_pull(self, call: Call, operation: PullMessage, code: ResponseCode, next_offset: int) -> None:
-        """Record a pull that was carried out or parked: its client has consumed all messages before the pull's offset.
+        """Record a pull that was carried out, parked or resumed: its client has consumed all messages before it.
 
         `code` and `next_offset` are those of the pull's response. If the broker corrected the pull's offset, the client
         continues from `next_offset`.

@@ -161,6 +161,7 @@ class PullService:
             read = self._reset_or_read(operation, message_filter)
             behind = self._suggestions.is_far_behind(operation, read)
             code = self._suggestions.code(self._code(operation, read))
+            self._broadcasts.record_pull(call, operation, code, read.next_offset)
             outcome: Result | EngineError = self._result(code, read, topic_sys_flag, group, behind)
         except EngineError as refusal:
             outcome = refusal.with_traceback(None)

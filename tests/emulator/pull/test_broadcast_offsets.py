@@ -64,6 +64,26 @@ def test_a_broadcasting_client_without_pulls_stops_holding_back_the_offset() -> 
     assert "broadcast offsets" not in [timer.kind for timer in harness.engine.scheduler.scheduled()]
 
 
+def test_a_resumed_pull_counts_as_the_latest_pull_of_its_client() -> None:
+    """The time without pulls begins when a waiting pull ends, not when it began (updateBroadcastPulledOffset)."""
+    harness = with_messages()
+    broadcasting(harness, "a", "b")
+    waiting = pull_of("G", "T", offset=5, count=1, suspend_ms=200_000)
+    harness.engine.submit(harness.broker, waiting, harness.channels["a"])
+    for _ in range(6):
+        harness.advance(10_000)
+        broadcasting(harness, "a", "b")
+    harness.send("T")
+    harness.engine.submit(harness.broker, Unregister("a", consumer_group="G"), harness.channels["a"])
+    pull(harness, "b", 6)
+    for _ in range(11):
+        harness.advance(10_000)
+        broadcasting(harness, "b")
+    assert recorded_offsets(harness) == {0: 5}
+    harness.advance(10_000)
+    assert recorded_offsets(harness) == {0: 6}
+
+
 def test_offsets_of_unknown_clustering_and_active_consumers_are_not_recorded() -> None:
     """Unknown clients, clustering groups, and consumers of type CONSUME_ACTIVELY are not recorded."""
     harness = with_messages()
