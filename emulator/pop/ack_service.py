@@ -139,7 +139,7 @@ class AckService:
                 single = AckMessage(entry.consumer_group, topic, entry.queue_id, receipt.text(), offset)
                 self._ack_ordered(call, single, receipt)
         else:
-            self._write(topic, entry.consumer_group, entry.queue_id, receipt, offsets, batch=len(offsets) > 1)
+            self._write(topic, entry.consumer_group, entry.queue_id, receipt, offsets, batch=True)
             self._in_flight.subtract((topic, entry.consumer_group, entry.queue_id), receipt.pop_time, len(offsets))
 
     def _write(  # noqa: PLR0917 - once per acknowledgement; keywords would cost time

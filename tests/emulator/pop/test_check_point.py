@@ -4,6 +4,7 @@ import json
 
 import pytest
 from engine_harness import START_MS, EngineHarness, make_harness
+from rocketmq_testkit.emulator.operations.consume import BatchAck, BatchAckMessage, bit_set
 from rocketmq_testkit.emulator.pop.check_point import Ack, CheckPoint
 from rocketmq_testkit.emulator.pop.revive_log import ReviveLog
 from stored import filled, stored, stored_bodies
@@ -53,6 +54,23 @@ def test_a_check_point_is_stored_with_its_key(harness: EngineHarness) -> None:
     properties = record.property_map()
     assert (properties["TAGS"], properties["UNIQ_KEY"]) == ("ck", f"T@1@5@G@{START_MS}@b@ck")
     assert record.body == point.to_json()
+
+
+@pytest.mark.parametrize("bits", [0b10, 0b11])
+def test_each_entry_of_a_batch_acknowledgement_is_stored_as_a_batch(bits: int) -> None:
+    """An entry is a `bAck` even if it acknowledges one offset (AckMessageProcessor.appendAck)."""
+    harness = make_harness()
+    filled(harness, 2)
+    harness.popped("A", invisible_ms=1000)
+    pop = harness.last_pop
+    entry = BatchAck("G", "A", "0", 0, 0, pop.revive_qid, pop.pop_time, pop.invisible_ms, bit_set(bits))
+    harness.engine.execute(harness.broker, BatchAckMessage([entry]))
+    harness.advance(1000)
+    _point, record = stored(harness, REVIVE, pop.revive_qid)
+    body = json.loads(record.body)
+    key = f"A@0@-1@G@{pop.pop_time}@{harness.broker.name}@ack"
+    assert (record.property_map()["TAGS"], record.property_map()["UNIQ_KEY"]) == ("bAck", key)
+    assert (body["ao"], body["aol"]) == (-1, [offset for offset in (0, 1) if bits >> offset & 1])
 
 
 POINT = BODY | {"bm": 0, "bn": "b", "d": [0, 1], "it": 9, "n": 2}
