@@ -39,6 +39,7 @@ from .pop_merge_buffer import PopMergeBuffer
 
 PEEKS_TO_RETRY_FIRST = 5
 """One in this many peeks reads the retry topic first (PeekMessageProcessor.processRequest, 5.3.3)."""
+_OUT_OF_RANGE = (PullStatus.OFFSET_TOO_SMALL, PullStatus.OFFSET_OVERFLOW_BADLY)
 
 
 class NotificationService:
@@ -175,38 +176,57 @@ class NotificationService:
         topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
         if operation.max_msg_nums < 0:
             raise illegal_capacity(operation.max_msg_nums)
-        group = operation.consumer_group
         draw = self._random.below(100)
+        # Peek has its own probability; popFromRetryProbability applies to pops only.
+        retry_first = draw % PEEKS_TO_RETRY_FIRST == 0
+        name, group = operation.topic, operation.consumer_group
+        retry = self._topics.find(pop_retry_topic(name, group, v2=self._config.enable_retry_topic_v2))
         found: list[PoppedMessage] = []
         rest = 0
-        queues = [
-            (operation.topic, (draw + step) % topic.read_queue_nums)
-            for step in range(topic.read_queue_nums)
-            if operation.queue_id < 0 or (draw + step) % topic.read_queue_nums == operation.queue_id
-        ]
-        retry_name = pop_retry_topic(operation.topic, group, v2=self._config.enable_retry_topic_v2)
-        if self._topics.find(retry_name) is not None:
-            retry_queue = (retry_name, 0)
-            # Peek has its own probability; popFromRetryProbability applies to pops only.
-            queues = [retry_queue, *queues] if draw % PEEKS_TO_RETRY_FIRST == 0 else [*queues, retry_queue]
-        for name, queue_id in queues:
-            offset = max(self._offsets.query(group, name, queue_id), self._store.min_offset(name, queue_id))
-            offset = self._buffer.next_read_offset((name, group, queue_id), offset)
-            # The returned messages count as well, because peek takes nothing.
-            rest += max(self._store.max_offset(name, queue_id) - offset, 0)
-            room = operation.max_msg_nums - len(found)
-            if room <= 0:
-                continue
-            read = self._reader.read(name, queue_id, offset, room, None, group)
-            for record, at, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):
-                times = records.decode(record).reconsume_times
-                found.append(PoppedMessage(record, topic_digit(name), queue_id, at, offset, physical, times))
+        if retry_first and retry is not None:
+            rest += self._peek_topic(operation, retry, draw, found)
+        if operation.queue_id < 0:
+            rest += self._peek_topic(operation, topic, draw, found)
+        else:
+            rest += self._peek_queue(operation, name, operation.queue_id, found)
+        if not retry_first and retry is not None and len(found) < operation.max_msg_nums:
+            rest += self._peek_topic(operation, retry, draw, found)
         if not found:
             return PopResult(
                 ResponseCode.PULL_NOT_FOUND, 0, 0, 0, rest, [], remark=PullStatus.NO_MESSAGE_IN_QUEUE.value
             )
         self._reader.count_delivery(operation.topic, group, operation.queue_id)
         return PopResult(ResponseCode.SUCCESS, 0, 0, 0, rest, found, remark=PullStatus.FOUND.value)
+
+    def _peek_topic(self, operation: PeekMessage, topic: TopicConfig, draw: int, found: list[PoppedMessage]) -> int:
+        """Peek all queues of a topic, from a random one on. Returns the number of messages as `_peek_queue` does."""
+        count = topic.read_queue_nums
+        queue_ids = [(draw + step) % count for step in range(count)]
+        return sum(self._peek_queue(operation, topic.topic_name, queue_id, found) for queue_id in queue_ids)
+
+    def _peek_queue(self, operation: PeekMessage, name: str, queue_id: int, found: list[PoppedMessage]) -> int:
+        """Add messages of a queue to `found` until it is full.
+
+        Returns the number of messages after the offset of the group. The returned messages count as well, because peek
+        takes nothing. The number is negative for an offset beyond the end.
+        """
+        group = operation.consumer_group
+        offset = self._offsets.query(group, name, queue_id)
+        if offset < 0:
+            offset = self._store.min_offset(name, queue_id)
+        offset = self._buffer.next_read_offset((name, group, queue_id), offset)
+        rest = self._store.max_offset(name, queue_id) - offset
+        room = operation.max_msg_nums - len(found)
+        if room <= 0:
+            return rest
+        read = self._reader.read(name, queue_id, offset, room, None, group)
+        if read.status in _OUT_OF_RANGE:
+            offset = read.next_offset
+            read = self._reader.read(name, queue_id, offset, room, None, group)
+        for record, at, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):
+            times = records.decode(record).reconsume_times
+            found.append(PoppedMessage(record, topic_digit(name), queue_id, at, offset, physical, times))
+        return rest
 
     @handles(PollingInfo)
     def polling_info(self, call: Call, operation: PollingInfo) -> PollingInfoResult:
