@@ -1,9 +1,9 @@
 """Revive: copies popped messages that were not acknowledged in time to the pop retry topic.
 
 Each revive queue has its own clock: the latest deliver time of the records read from that queue, or now if that is more
-than 3 s ago. A check point is decided, which means that its unacknowledged messages are redelivered, when the clock is
-more than 2 s past the end of its invisible duration. That is 2 s after this end in a quiet revive queue, and up to 5 s
-after it if the queue has other records.
+than 3 s ago. The clock is 0 while no record has a deliver time. A check point is decided, which means that its
+unacknowledged messages are redelivered, when the clock is more than 2 s past the end of its invisible duration. That is
+2 s after this end in a quiet revive queue, and up to 5 s after it if the queue has other records.
 
 Upstream scans the queues and, while it waits, polls every 100 ms. Here the time of the deciding poll is computed from
 the first undecided check point, so that nothing runs while nothing is due. Check points and acknowledgements are read
@@ -43,8 +43,8 @@ FIRST_SCAN_MS = 1000
 class ReviveQueue:
     """One revive queue: its undecided check points in the order in which they became readable.
 
-    Upstream restarts its clock after the decided check points. Here the clock continues while any check point is
-    undecided. The result is the same, because decided ones are always older than undecided ones.
+    Upstream restarts its clock after the decided check points. Here the clock continues while any undecided check point
+    has a deliver time. The result is the same, because decided ones are always older than undecided ones.
     """
 
     def __init__(self, queue_id: int, defects: Defects, timers: TimerService) -> None:
@@ -53,19 +53,28 @@ class ReviveQueue:
         self._timers = timers
         self.points: dict[MergeKey, CheckPoint] = {}
         self.timer: Timer | None = None
+        self._deliver_ms: dict[MergeKey, int] = {}
+        """The latest deliver time of each undecided check point and its acknowledgements, if they have any."""
         self._newest_ms = 0
 
-    def advance_clock(self, readable_ms: int) -> None:
-        """Advance the clock to the deliver time of a check point, or of an acknowledgement that matched one."""
-        self._newest_ms = max(self._newest_ms, readable_ms)
+    def advance_clock(self, key: MergeKey, deliver_ms: int) -> None:
+        """Advance the clock to the deliver time of the check point with a key, or of an acknowledgement of it.
+
+        A record that a client has sent may have none, 0. Such a record does not advance the clock.
+        """
+        if deliver_ms > 0:
+            self._deliver_ms[key] = max(deliver_ms, self._deliver_ms.get(key, 0))
+            self._newest_ms = max(self._newest_ms, deliver_ms)
 
     def take_decided(self, now: int) -> list[CheckPoint]:
         """Remove and return the decided check points; as upstream, an undecided one blocks those behind it."""
         clock = self._clock(now)
         decided = list(takewhile(lambda point: self._is_decided(point, clock), self.points.values()))
         for point in decided:
-            del self.points[point.merge_key()]
-        if not self.points:
+            key = point.merge_key()
+            del self.points[key]
+            self._deliver_ms.pop(key, None)
+        if not self._deliver_ms:
             self._newest_ms = 0
         return decided
 
@@ -84,19 +93,25 @@ class ReviveQueue:
         return long_sum(self._newest_ms, -point.revive_ms) <= SLACK_MS < self._newest_ms - point.revive_ms
 
     def _clock(self, now: int) -> int:
-        # While the timer is behind, the clock moves only with records. A timer that a defect has stopped is always
-        # behind (PopReviveService.consumeReviveMessage, TimerMessageStore.getEnqueueBehind).
-        return now if now - self._newest_ms > STALE_MS and not self._timers.is_stopped else self._newest_ms
+        return now if now - self._newest_ms > STALE_MS and not self._moves_only_with_records else self._newest_ms
+
+    @property
+    def _moves_only_with_records(self) -> bool:
+        # Upstream moves its clock to now only if a record has set it, and if the timer is not behind. A timer that a
+        # defect has stopped is always behind (PopReviveService.consumeReviveMessage, getEnqueueBehind).
+        return not self._newest_ms or self._timers.is_stopped
 
     def decided_ms(self, now: int) -> int | None:
         """Return when the first check point is decided if no other record is read.
 
-        None without check points, or if the first is never decided.
+        None without check points, or if the first is never decided without another record.
         """
         if not self.points:
             return None
         first = next(iter(self.points.values()))
-        if self._is_blocked_by(first) or (self._timers.is_stopped and not self._is_decided(first, self._clock(now))):
+        if self._is_blocked_by(first) or (
+            self._moves_only_with_records and not self._is_decided(first, self._clock(now))
+        ):
             return None
         end_ms = first.revive_ms + SLACK_MS
         return 1 + (now if self._clock(now) > end_ms else max(self._newest_ms + STALE_MS, end_ms, now))
@@ -159,7 +174,7 @@ class ReviveService:
         tag = properties.get(props.TAGS)
         body = records.decode(record).body
         try:
-            readable_ms = parse_long(properties.get(props.TIMER_DELIVER_MS, "0"))
+            deliver_ms = parse_long(properties.get(props.TIMER_DELIVER_MS, "0"))
             if tag == CK_TAG:
                 point = CheckPoint.from_json(body, offset)
                 self._count_read(queue_id, point.group, point.topic, CHECK_POINT, len(record))
@@ -173,11 +188,12 @@ class ReviveService:
             else:
                 ack = Ack.from_json(body)
                 self._count_read(queue_id, ack.group, ack.topic, ACK, len(record))
+                key = ack.merge_key(self._config.broker_name)
                 if not self._acknowledge(queue, ack):
                     return
         except ValueError:
             return
-        queue.advance_clock(readable_ms)
+        queue.advance_clock(key, deliver_ms)
         self._schedule_poll(queue)
 
     def _count_read(self, queue_id: int, group: str, topic: str, kind: str, size: int) -> None:  # noqa: PLR0917 - once per record; keywords would cost time

@@ -86,6 +86,32 @@ def test_a_forged_deliver_time_no_longer_affects_an_empty_revive_queue() -> None
     assert stored_bodies(harness, RETRY) == [b"0", b"1"]
 
 
+@pytest.mark.parametrize("queue", [0, 1])
+def test_a_check_point_without_deliver_time_waits_for_a_record_that_has_one(queue: int) -> None:
+    """A client can send one. The clock of its revive queue is 0 until a record sets it (consumeReviveMessage)."""
+    harness = make_harness(revive_queue_num=2)
+    filled(harness)
+    point = CheckPoint("A", "G", 0, 0, harness.now_ms, 1000, harness.broker.name, [0]).to_json()
+    harness.send(REVIVE, point, TAGS="ck")
+    harness.advance(HOUR_MS)
+    assert stored_bodies(harness, RETRY) == []
+    write_check_point(harness, 1, queue=queue)
+    harness.advance(10_000)
+    assert stored_bodies(harness, RETRY) == ([b"0", b"1"] if queue == 0 else [b"1"])
+
+
+def test_decided_check_points_leave_no_clock_to_one_without_deliver_time() -> None:
+    """Upstream reads its records again after the last decided one, so that the clock is 0 if only this one is left."""
+    harness = make_harness(revive_queue_num=1)
+    filled(harness)
+    point = CheckPoint("A", "G", 0, 1, harness.now_ms, 60_000, harness.broker.name, [0]).to_json()
+    write_check_point(harness, 0)
+    harness.advance(5000)
+    harness.send(REVIVE, point, TAGS="ck")
+    harness.advance(HOUR_MS)
+    assert stored_bodies(harness, RETRY) == [b"0"]
+
+
 def test_a_check_point_that_cannot_be_revived_is_reput_with_growing_delays(harness: EngineHarness) -> None:
     """A check point that cannot be revived is re-put with growing delays, in the end every two hours."""
     harness.topic(LONG_TOPIC)
