@@ -3,8 +3,12 @@
 from typing import Any
 
 import pytest
+from fault_rules import Rules
 from grpc_harness import Client, GrpcHarness, MemoryCall, a_message, a_receive, a_send
 from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError
+from rocketmq_testkit.emulator.faults.fault import Fault
+from rocketmq_testkit.emulator.faults.kinds.cluster import Partition
+from rocketmq_testkit.emulator.faults.kinds.requests import DropRequest
 from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
 from rocketmq_testkit.grpc_v2.config.pools import ProxyPool
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
@@ -32,6 +36,13 @@ def status(call: MemoryCall) -> tuple[int, str]:
     assert call.finished
     response = sv.SendMessageResponse.FromString(call.sent[0])
     return response.status.code, response.status.message
+
+
+def commit(client: Client, name: str) -> MemoryCall:
+    """Commit a half message."""
+    topic = pb.Resource(name="T")
+    request = sv.EndTransactionRequest(topic=topic, transaction_id=name, message_id=name, resolution=pb.COMMIT)
+    return client.start("EndTransaction", request)
 
 
 def test_no_request_waits_while_no_thread_is_occupied() -> None:
@@ -113,17 +124,39 @@ def test_end_transaction_occupies_its_thread_while_it_waits_for_a_slave() -> Non
         client.start("SendMessage", a_send(a_message(message_id=name, message_type=pb.TRANSACTION)))
     harness.ask(UpdateBrokerConfig({"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"}))
 
-    def ended(name: str) -> MemoryCall:
-        topic = pb.Resource(name="T")
-        request = sv.EndTransactionRequest(topic=topic, transaction_id=name, message_id=name, resolution=pb.COMMIT)
-        return client.start("EndTransaction", request)
-
-    first, second, third = (ended(name) for name in ("a", "b", "c"))
+    first, second, third = (commit(client, name) for name in ("a", "b", "c"))
     assert (first.finished, second.finished, third.finished) == (False, False, True)
     harness.advance(2_000)
     assert (first.finished, second.finished) == (True, False)
     harness.advance(2_000)
     assert second.finished
+
+
+def with_half_messages(*names: str) -> tuple[GrpcHarness, Client]:
+    """Return a harness with half messages, one thread for EndTransaction and room for one that waits; and a client."""
+    proxy = ProxyConfig(
+        grpc_request_times="route=1",
+        grpc_transaction_thread_pool_nums=1,
+        grpc_transaction_thread_queue_capacity=1,
+    )
+    harness = GrpcHarness(proxy=proxy)
+    harness.topic("T", kind="TRANSACTION")
+    client = harness.client()
+    for name in names:
+        client.start("SendMessage", a_send(a_message(message_id=name, message_type=pb.TRANSACTION)))
+    return harness, client
+
+
+@pytest.mark.parametrize("fault", [DropRequest(), Partition("client-1"), Partition(address="10.0.0.7")], ids=str)
+def test_a_commit_that_a_rule_loses_occupies_no_thread(fault: Fault) -> None:
+    """After the rule, the next commit finds the thread free."""
+    harness, client = with_half_messages("a", "b")
+    rules = Rules(harness.engine)
+    rule = rules.add(fault)
+    lost = commit(client, "a")
+    assert (rule.fired, lost.finished) == (1, False)
+    rules.remove(rule)
+    assert commit(client, "b").finished
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,7 @@ class Partition(Fault):
     def on_request(self, event: RequestEvent) -> bool:
         """Lose a request."""
         self._cut(event.call.line)
+        event.call.abandon()
         return True
 
     def on_response(self, event: ResponseEvent) -> Outcome:
