@@ -202,7 +202,7 @@ class Partition(Fault):
 
     def on_response(self, event: ResponseEvent) -> Outcome:
         """Lose the response to an earlier request."""
-        return event.intercept(lambda response: self._cut(response.line))
+        return event.intercept(lambda response: self._cut(response.line), loses=True)
 
     def on_push(self, event: PushEvent) -> bool:
         """Lose a push."""

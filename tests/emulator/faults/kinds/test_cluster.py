@@ -12,7 +12,7 @@ from rocketmq_testkit.emulator.faults.errors import FaultError
 from rocketmq_testkit.emulator.gate.fired_rule import FiredRule
 from rocketmq_testkit.emulator.gate.raw_request import RawRequest
 from rocketmq_testkit.emulator.operations.cluster import GetRouteInfo, RouteResult
-from rocketmq_testkit.emulator.operations.consume import FLAG_SUBSCRIPTION, FLAG_SUSPEND
+from rocketmq_testkit.emulator.operations.consume import FLAG_SUBSCRIPTION, FLAG_SUSPEND, PullResult
 from rocketmq_testkit.remoting.request.request_code import RequestCode
 from stored import stored_bodies
 
@@ -251,7 +251,7 @@ def test_a_partition_covers_new_connections_once_they_name_the_client(harness: F
 
 
 def test_a_partition_loses_the_response_to_an_earlier_request(harness: FaultHarness) -> None:
-    """The messages of a long poll that began before the partition do not arrive."""
+    """The messages of a long poll that began before the partition do not arrive, and the journal does not list them."""
     peer = registered(harness, "c1")
     fields = {
         "consumerGroup": "G",
@@ -271,6 +271,8 @@ def test_a_partition_loses_the_response_to_an_earlier_request(harness: FaultHarn
     harness.send("A")
     assert peer.received() == []
     assert rule.fired == 1
+    pulls = [each.outcome for each in harness.engine.journal if isinstance(each.outcome, PullResult)]
+    assert [pull.records for pull in pulls] == [[]]
 
 
 def test_a_partition_loses_pushes(harness: FaultHarness) -> None:
