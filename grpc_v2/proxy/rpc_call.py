@@ -100,8 +100,8 @@ class RpcCall:
     def reply(self, response: Message) -> None:
         """Send the response and end the call."""
         self.server_call.reply(response.SerializeToString())
-        if self._on_reply is not None:
-            self._on_reply()
+        if self._on_reply is not None:  # None if a rule has replaced the response, which ended the call
+            self.release()
 
     def release_after_reply(self, on_reply: Callable[[], None]) -> None:
         """Call a function after the response, or when the call is abandoned, to release what is held for the call."""
@@ -234,8 +234,10 @@ class RuledCall:
         intercept(self._rpc_call, handler)
 
     def refuse(self, code: int, remark: str) -> None:
-        """Respond with a Code, unless the RPC has its response already."""
-        if not self._rpc_call.server_call.finished:
+        """Respond with a Code. An RPC that is complete, such as a canceled one, only releases what is held for it."""
+        if self._rpc_call.server_call.finished:
+            self.abandon()
+        else:
             self._rpc_call.run_guarded(_raise, Refusal(code, remark))
 
     def fail(self, status: int, text: str) -> None:

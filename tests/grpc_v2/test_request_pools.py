@@ -8,7 +8,8 @@ from grpc_harness import Client, GrpcHarness, MemoryCall, a_message, a_receive, 
 from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError
 from rocketmq_testkit.emulator.faults.fault import Fault
 from rocketmq_testkit.emulator.faults.kinds.cluster import Partition
-from rocketmq_testkit.emulator.faults.kinds.requests import DropRequest
+from rocketmq_testkit.emulator.faults.kinds.requests import DelayRequest, DropRequest
+from rocketmq_testkit.emulator.faults.kinds.responses import DropResponse, Respond
 from rocketmq_testkit.emulator.operations.cluster import UpdateBrokerConfig
 from rocketmq_testkit.grpc_v2.config.pools import ProxyPool
 from rocketmq_testkit.grpc_v2.config.proxy_config import ProxyConfig
@@ -156,6 +157,31 @@ def test_a_commit_that_a_rule_loses_occupies_no_thread(fault: Fault) -> None:
     lost = commit(client, "a")
     assert (rule.fired, lost.finished) == (1, False)
     rules.remove(rule)
+    assert commit(client, "b").finished
+
+
+def test_a_response_that_a_rule_replaces_by_a_code_releases_its_thread_once() -> None:
+    """The proxy keeps its single thread: while a rule delays a commit, the next one waits for the thread."""
+    harness, client = with_half_messages("a", "b", "c")
+    rules = Rules(harness.engine)
+    rules.add(DropResponse("INTERNAL_SERVER_ERROR"), operation="EndTransaction", times=1)
+    assert commit(client, "a").finished
+    rules.add(DelayRequest("1s"), operation="EndTransaction", times=1)
+    delayed, waiting = commit(client, "b"), commit(client, "c")
+    assert (delayed.finished, waiting.finished) == (False, False)
+    harness.advance(1_000)
+    assert (delayed.finished, waiting.finished) == (True, True)
+
+
+def test_a_refusal_of_a_canceled_commit_by_a_rule_releases_its_thread() -> None:
+    """The client cancels while a rule delays its request; a second rule refuses the request at the end of the delay."""
+    harness, client = with_half_messages("a", "b")
+    rules = Rules(harness.engine)
+    rules.add(DelayRequest("1s"), operation="EndTransaction", times=1)
+    refusing = rules.add(Respond("INTERNAL_SERVER_ERROR"), operation="EndTransaction", times=1)
+    commit(client, "a").cancel()
+    harness.advance(1_000)
+    assert refusing.fired == 1
     assert commit(client, "b").finished
 
 
