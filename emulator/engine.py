@@ -58,6 +58,8 @@ class EngineListeners:
     """Called with the `ms` of `extend_client_leases`, for clients that the component itself expires."""
     broker_stopped: Callable[[Broker], None]
     """Called with each broker that stops."""
+    run_ended: Callable[[], None]
+    """Called after each stop, crash or restart of a broker. Requests that the broker had not completed are lost."""
 
 
 class DirectChannel:
@@ -246,6 +248,7 @@ class Engine:
             self._note(broker, BrokerEventKind.CRASHED, power_loss=power_loss)
             broker.crash(power_loss=power_loss)
             self._started(broker)
+            self._run_ended()
 
     def restart(self, broker: Broker | None = None) -> None:
         """Stop a broker (default: the first) gracefully and start it again at once. A no-op if it is stopped."""
@@ -254,6 +257,7 @@ class Engine:
             self._note(broker, BrokerEventKind.RESTARTED)
             broker.restart()
             self._started(broker)
+            self._run_ended()
 
     def stop(self, broker: Broker, *, kill: bool = False, on_stopped: Callable[[], None] = lambda: None) -> None:
         """Stop a broker until `start()`: gracefully, or as a crash with `kill=True`. A no-op if it is stopped.
@@ -287,6 +291,7 @@ class Engine:
                     replica.disconnect()
             for each in self._listeners:
                 each.broker_stopped(broker)
+            self._run_ended()
         on_stopped()
 
     def start(self, broker: Broker) -> None:
@@ -307,6 +312,10 @@ class Engine:
                 replica.slave_started()
             if broker in (replica.master, replica.slave):
                 replica.connect()
+
+    def _run_ended(self) -> None:
+        for each in self._listeners:
+            each.run_ended()
 
     def _pools_changed(self) -> None:
         for each in self._listeners:

@@ -82,6 +82,7 @@ def create_messaging_service(
             pools_changed=parts.pools.update,
             leases_extended=parts.sessions.postpone_expiry,
             broker_stopped=parts.polls.broker_stopped,
+            run_ended=parts.pools.release_lost,
         )
     )
     node = ProxyNode(parts.routes, parts.scheduler)
@@ -97,6 +98,7 @@ def create_messaging_service(
         clients=parts.clients,
         route_cache=parts.route_cache,
         node=node,
+        pools=parts.pools,
         gate=engine.gate,
         tick=parts.tick,
     )

@@ -12,6 +12,7 @@ from .proxy.proxy_node import ProxyNode
 from .proxy.raw_requests import raw_request
 from .proxy.receive_metrics import RECEIVE, ReceiveMetrics
 from .proxy.reflection import Reflection
+from .proxy.request_pools import ProxyRequestPools
 from .proxy.route_cache import RouteCache
 from .proxy.rpc_call import NODE
 from .proxy.rpc_table import SERVICE
@@ -37,6 +38,7 @@ class MessagingService:
         clients: ClientState,
         route_cache: RouteCache,
         node: ProxyNode,
+        pools: ProxyRequestPools,
         gate: Gate,
         tick: Callable[[], None],
     ) -> None:
@@ -44,6 +46,7 @@ class MessagingService:
         """The clients that have sent their settings, and what is held for them."""
         self._route_cache = route_cache
         self._node = node
+        self._pools = pools
         self._gate = gate
         self._tick = tick
         self.methods: list[GrpcMethod] = [*rpcs, *Reflection().methods()]
@@ -79,3 +82,4 @@ class MessagingService:
         self.clients.discard()
         self._route_cache.clear()
         self._node.end_run()
+        self._pools.release_lost()

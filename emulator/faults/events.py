@@ -139,9 +139,11 @@ class RequestEvent:
     def hold(self, delay_ms: int) -> None:
         """Carry the request out after some ms, or earlier if the rule is removed.
 
-        It is lost if the broker stops before. Later rules apply to it at the end of the delay.
+        It is lost if the broker stops before, or is stopped. Later rules apply to it at the end of the delay.
         """
-        self.firing.hold(delay_ms, self.carry_out, getattr(self.node, "lifetime", None))
+        timer = self.firing.hold(delay_ms, self.carry_out, getattr(self.node, "lifetime", None))
+        if not timer.active:
+            self.call.abandon()
 
     def repeat(self, operation: Request) -> None:
         """Carry out a copy of the request, and discard its outcome. No rule applies to it."""

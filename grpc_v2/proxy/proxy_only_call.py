@@ -77,6 +77,7 @@ def obey_rules(
     own = ProxyOnlyCall(call, responds=responds)
     request = _request(call, operation, names)
     gate, node = call.rpc.gate, call.rpc.node
+    call.wait_for(node)
 
     def respond(response: Response) -> None:
         gate.transform(node, own, request, Done())

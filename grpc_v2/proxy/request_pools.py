@@ -29,10 +29,11 @@ _WITHOUT_RESPONSE = Rejection(None, "TOO_MANY_REQUESTS", "flow limit, without a 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProxyRequest:
-    """A request in a pool."""
+    """A request in a pool. `occupants` are the calls that occupy a thread until their response."""
 
     call: RpcCall
     message: object
+    occupants: dict[RpcCall, None]
 
     def run(self, done: Callable[[], None]) -> None:
         """Start the request. It occupies its thread until its response if its RPC `blocks_thread`."""
@@ -41,7 +42,13 @@ class ProxyRequest:
             call.start(self.message)
             done()
             return
-        call.release_after_reply(done)
+
+        def release() -> None:
+            del self.occupants[call]
+            done()
+
+        self.occupants[call] = None
+        call.release_after_reply(release)
         call.start(self.message)
 
     def end_before_start(self) -> bool:
@@ -62,6 +69,7 @@ class ProxyRequestPools:
         for pool, time_ms in request_times_ms(config).items():
             self._pools[pool].service_ms = time_ms
         self._brokers = brokers
+        self._occupants: dict[RpcCall, None] = {}
         self._always_active = bool(self._refusing_pools) or any(threads.service_ms for threads in self._pools.values())
         self.is_active = False
         """True if requests may have to wait or be rejected; if False, callers skip the pools."""
@@ -71,6 +79,11 @@ class ProxyRequestPools:
         """Update `is_active` after a change of a broker's pools: a request through them may occupy a thread here."""
         self.is_active = self._always_active or any(broker.request_pools.is_active for broker in self._brokers)
 
+    def release_lost(self) -> None:
+        """Release the threads of requests that were lost when a run of their broker or of the proxy ended."""
+        for call in [each for each in self._occupants if each.is_lost]:
+            call.release()
+
     def enter(self, call: RpcCall, message: object) -> None:
         """Start a request when a thread is free.
 
@@ -79,7 +92,7 @@ class ProxyRequestPools:
         pool = call.rpc.pool
         if pool is None:
             call.start(message)
-        elif pool in self._refusing_pools or not self._pools[pool].submit(ProxyRequest(call, message)):
+        elif pool in self._refusing_pools or not self._pools[pool].submit(ProxyRequest(call, message, self._occupants)):
             if self._responds:
                 call.reject(FLOW_LIMIT)
             elif call.rpc.gate.rules is None:

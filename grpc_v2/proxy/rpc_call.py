@@ -15,6 +15,7 @@ from rocketmq_testkit.emulator.gate.gate import Gate
 from rocketmq_testkit.emulator.gate.raw_request import Rejection
 from rocketmq_testkit.emulator.kernel import bug_reports as bugs
 from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.scheduler import Lifetime
 from rocketmq_testkit.emulator.operations.base import Operation
 
 from ..config.pools import ProxyPool
@@ -61,6 +62,7 @@ class RpcCall:
 
     __slots__ = (
         "_on_reply",
+        "_run",
         "channel",
         "client_id",
         "message",
@@ -90,11 +92,15 @@ class RpcCall:
         self.refusal_is_journaled = False
         """True if the journal already has the refusal as the outcome of an operation."""
         self._on_reply: Callable[[], None] | None = None
+        self._run: Lifetime | None = None
+        """The run of the node that carries the request out, if something is held for the call."""
         self.responding_rules: set[str] | None = None
         """Names of the rules of faults that act on the response; None for none."""
 
     def submit(self, node: Node, operation: Operation, on_outcome: OnOutcome) -> None:
         """Submit an operation to the engine. `on_outcome` gets the outcome, at once or later."""
+        if self._on_reply is not None:  # `wait_for`, inlined to save a call for each RPC
+            self._run = getattr(node, "lifetime", None)
         self.rpc.gate.submit(node, EngineCall(self, on_outcome), operation)
 
     def reply(self, response: Message) -> None:
@@ -112,6 +118,16 @@ class RpcCall:
         on_reply, self._on_reply = self._on_reply, None
         if on_reply is not None:
             on_reply()
+
+    @property
+    def is_lost(self) -> bool:
+        """True if something is held for the call, and the run of its node ended before the reply."""
+        return self._on_reply is not None and self._run is not None and self._run.ended
+
+    def wait_for(self, node: Node) -> None:
+        """Note the node that carries the request out. The call is lost if the run of the node ends before the reply."""
+        if self._on_reply is not None:
+            self._run = getattr(node, "lifetime", None)
 
     def replace_server_call(self, server_call: TransportCall) -> None:
         """Send the response to another call of the transport."""

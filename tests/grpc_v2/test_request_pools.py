@@ -1,11 +1,14 @@
 """Thread pools of the proxy: waiting requests, and requests for which there is no room."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from fault_rules import Rules
 from grpc_harness import Client, GrpcHarness, MemoryCall, a_message, a_receive, a_send
+from rocketmq_testkit.emulator.cluster.broker import Broker
 from rocketmq_testkit.emulator.config import BrokerConfig, ConfigError
+from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.faults.fault import Fault
 from rocketmq_testkit.emulator.faults.kinds.cluster import Partition
 from rocketmq_testkit.emulator.faults.kinds.requests import DelayRequest, DropRequest
@@ -183,6 +186,56 @@ def test_a_refusal_of_a_canceled_commit_by_a_rule_releases_its_thread() -> None:
     harness.advance(1_000)
     assert refusing.fired == 1
     assert commit(client, "b").finished
+
+
+@pytest.mark.parametrize("end", [Engine.crash, Engine.restart, Engine.stop], ids=["crash", "restart", "stop"])
+def test_a_commit_that_is_lost_with_the_run_of_its_broker_occupies_no_thread(
+    end: Callable[[Engine, Broker], None],
+) -> None:
+    """A commit that a rule delays is lost when the broker stops, crashes or restarts. The next one gets the thread."""
+    harness, client = with_half_messages("a", "b")
+    Rules(harness.engine).add(DelayRequest("1h"), operation="EndTransaction", times=1)
+    delayed, waiting = commit(client, "a"), commit(client, "b")
+    assert not waiting.finished
+    end(harness.engine, harness.broker)
+    assert (delayed.finished, waiting.finished) == (False, True)
+
+
+def test_a_delayed_commit_to_a_stopped_broker_occupies_no_thread() -> None:
+    """It is lost at once."""
+    harness, client = with_half_messages("a", "b")
+    harness.engine.stop(harness.broker)
+    rule = Rules(harness.engine).add(DelayRequest("1h"), operation="EndTransaction", times=1)
+    commit(client, "a")
+    assert rule.fired == 1
+    assert commit(client, "b").finished
+
+
+def test_a_commit_that_the_proxy_refuses_and_a_rule_delays_occupies_no_thread_after_a_restart_of_the_proxy() -> None:
+    """The request is lost with the run of the proxy."""
+    harness, client = with_half_messages("b")
+    Rules(harness.engine).add(DelayRequest("1h"), operation="EndTransaction", times=1)
+    delayed, waiting = commit(client, ""), commit(client, "b")
+    assert not waiting.finished
+    harness.service.discard()
+    assert (delayed.finished, waiting.finished) == (False, True)
+
+
+def test_a_commit_that_waits_for_a_slave_occupies_no_thread_after_a_crash_of_the_broker() -> None:
+    """The commit is lost in the crash. The next one gets its thread."""
+    proxy = ProxyConfig(grpc_transaction_thread_pool_nums=1, grpc_transaction_thread_queue_capacity=1)
+    harness = GrpcHarness(BrokerConfig(slave_timeout=2_000), proxy=proxy)
+    harness.topic("T", kind="TRANSACTION")
+    client = harness.client()
+    for name in ("a", "b"):
+        client.start("SendMessage", a_send(a_message(message_id=name, message_type=pb.TRANSACTION)))
+    harness.ask(UpdateBrokerConfig({"brokerRole": "SYNC_MASTER", "inSyncReplicas": "2"}))
+    first = commit(client, "a")
+    assert not first.finished
+    harness.engine.crash()
+    second = commit(client, "b")
+    harness.advance(2_000)
+    assert second.finished
 
 
 @pytest.mark.parametrize(

@@ -385,6 +385,7 @@ def test_listeners_are_called_when_the_pools_of_a_broker_may_have_become_active_
         pools_changed=lambda: seen.append(harness.broker.request_pools.is_active),
         leases_extended=lambda ms: None,
         broker_stopped=lambda broker: None,
+        run_ended=lambda: None,
     )
     harness.engine.listen(listeners)
     update_config(harness, requestTimes="send=5")
