@@ -390,7 +390,7 @@ type RuleView struct {
 	Kind    string `json:"kind"`
 	Matched int    `json:"matched"`
 	Fired   int    `json:"fired"`
-	// True if it can act again.
+	// True if it acts now, or can act on a later event or at a later time.
 	Open bool `json:"open"`
 }
 

@@ -620,7 +620,7 @@ export interface RuleView {
   kind: string;
   matched: number;
   fired: number;
-  /** True if it can act again. */
+  /** True if it acts now, or can act on a later event or at a later time. */
   open: boolean;
 }
 

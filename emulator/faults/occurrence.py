@@ -64,6 +64,11 @@ class Occurrence:
             return False
         return self.every is None or (matched - self.after) % self.every == 0
 
+    @property
+    def last(self) -> int | None:
+        """The number of the last match that may fire the rule; None if there is no last one."""
+        return max(self.nth) if isinstance(self.nth, tuple | list) else self.nth
+
 
 OCCURRENCE = tuple(each.name for each in fields(Occurrence))
 """The names of all fields."""
@@ -93,6 +98,19 @@ class Counter:
         """True if the rule has fired as often as `times` allows."""
         times = self.occurrence.times
         return times is not None and self.fired >= times
+
+    @property
+    def is_exhausted(self) -> bool:
+        """True if no further match fires the rule: it has fired `times` times, or the last match of `nth` is over."""
+        last = self.occurrence.last
+        return self.is_used_up or (last is not None and self.matched >= last)
+
+    @property
+    def fires_next(self) -> bool:
+        """True if the next match fires the rule for certain."""
+        occurrence = self.occurrence
+        allowed = not self.is_used_up and occurrence.allows(self.matched + 1)
+        return allowed and (occurrence.probability is None or occurrence.probability >= 1)
 
     def count_match(self) -> bool:
         """Count a match. Returns True if it fires the rule, and counts that as well."""

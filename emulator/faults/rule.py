@@ -163,3 +163,13 @@ class RunningRule:
             and self.start_ms <= now_ms
             and (self.end_ms is None or now_ms < self.end_ms)
         )
+
+    def can_act_later(self, now_ms: int) -> bool:
+        """True if the rule acts now, or can act on a later event or at a later time."""
+        if self.removed or (self.end_ms is not None and now_ms >= self.end_ms):
+            return False
+        if self.standing is not None:
+            return True
+        # A standing fault that no request fires begins once.
+        is_over = self.matched > 0 if self.spec.phase is Phase.STANDING else self.counter.is_exhausted
+        return not is_over

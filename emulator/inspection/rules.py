@@ -15,4 +15,4 @@ class RuleView:
     fired: int
     _: KW_ONLY
     open: bool
-    """True if it can act again."""
+    """True if it acts now, or can act on a later event or at a later time."""

@@ -102,6 +102,57 @@ def test_a_rule_that_is_used_up_or_removed_is_closed() -> None:
     assert not removed.is_open(10_000)
 
 
+@pytest.mark.parametrize(
+    ("options", "matches", "now_ms", "later"),
+    [
+        ({"start": "1s"}, 0, 10_000, True),
+        ({"end": "1s"}, 0, 10_999, True),
+        ({"end": "1s"}, 0, 11_000, False),
+        ({"times": 1}, 0, 10_000, True),
+        ({"times": 1}, 1, 10_000, False),
+        ({"nth": 2}, 1, 10_000, True),
+        ({"nth": 2}, 2, 10_000, False),
+        ({"nth": [3, 1]}, 2, 10_000, True),
+        ({"nth": [3, 1]}, 3, 10_000, False),
+        ({"every": 2}, 2, 10_000, True),
+    ],
+)
+def test_a_rule_can_act_later_until_its_end_or_its_last_match(
+    options: dict[str, Any], matches: int, now_ms: int, later: bool
+) -> None:
+    """A rule before its start can act later; a rule after the last match of `nth` cannot."""
+    rule = _rule(WATCH, **options)
+    for _ in range(matches):
+        rule.counter.count_match()
+    assert rule.can_act_later(now_ms) == later
+
+
+def test_a_removed_rule_cannot_act_later() -> None:
+    rule = _rule(WATCH)
+    rule.removed = True
+    assert not rule.can_act_later(10_000)
+
+
+@pytest.mark.parametrize(
+    ("options", "fires"),
+    [
+        ({}, [True, True, True]),
+        ({"nth": 2}, [False, True, False]),
+        ({"every": 2}, [False, True, False]),
+        ({"after": 2}, [False, False, True]),
+        ({"times": 2}, [True, True, False]),
+        ({"probability": 1}, [True, True, True]),
+        ({"probability": 0.999}, [False, False, False]),
+    ],
+)
+def test_a_rule_knows_if_the_next_match_fires_it_for_certain(options: dict[str, Any], fires: list[bool]) -> None:
+    counter, seen = _rule(WATCH, **options).counter, []
+    for _ in fires:
+        seen.append(counter.fires_next)
+        counter.count_match()
+    assert seen == fires
+
+
 def test_a_rule_stores_its_last_firings_and_creates_its_predicates_once() -> None:
     rule = _rule(Partition(client="c"), protocol="grpc")
     for number in range(EVENTS_MAX + 1):

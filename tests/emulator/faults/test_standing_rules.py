@@ -36,6 +36,20 @@ def test_a_standing_fault_begins_and_fires_when_its_rule_is_added(harness: Fault
     assert not stopped(harness)
 
 
+def test_a_rule_that_needs_no_request_can_act_later_until_its_fault_ends(harness: FaultHarness) -> None:
+    """The fault begins once. One that begins with a request can begin again."""
+    rule = harness.add(faults.stop_revive(duration="2s"), start="1s")
+    seen = []
+    for _ in range(4):
+        seen.append(rule.can_act_later(harness.now_ms))
+        harness.advance(1_000)
+    assert seen == [True, True, True, False]
+    again = harness.add(faults.stop_revive(duration="2s"), operation="SendMessage")
+    send(harness.peer(), "A")
+    harness.advance(2_000)
+    assert again.can_act_later(harness.now_ms)
+
+
 def test_start_and_end_move_the_begin_and_the_end_of_a_fault(harness: FaultHarness) -> None:
     """Both are durations after the addition of the rule."""
     rule = harness.add(faults.stop_revive(), start="2s", end="5s")

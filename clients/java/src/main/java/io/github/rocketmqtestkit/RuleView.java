@@ -27,7 +27,7 @@ public final class RuleView extends Values {
         return fields.whole("fired");
     }
 
-    /** True if it can act again. */
+    /** True if it acts now, or can act on a later event or at a later time. */
     public boolean open() {
         return fields.isTrue("open");
     }
