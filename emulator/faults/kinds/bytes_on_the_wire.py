@@ -63,7 +63,7 @@ class TruncateFrame(_OfBytes):
     "corrupt_byte",
     layer="bytes",
     phases=RESPONSE,
-    situation="A faulty network device or memory changes a byte; TCP's checksum misses one in 65,536 such errors.",
+    situation="A host, proxy or load balancer with faulty memory changes a byte before it computes TCP's checksum.",
 )
 class CorruptByte(_OfBytes):
     """Change one byte of the response."""
