@@ -51,7 +51,7 @@ def _filtered(subject: Subject, verb: str) -> Finding | None:
     for member, subscription in [*_users(own, used), *own]:
         mismatch = mismatch_of(subscription, subject.message, verb)
         if mismatch is not None:
-            who = f"subscription {_shown(subscription)} of {_owner(group.name, member)}"
+            who = f"subscription {shown(subscription)} of {_owner(group.name, member)}"
             return _finding(subject, subscription, mismatch, who=who, client=None if member is None else member.client)
         if used is not None:
             return None  # the broker filters by this one alone
@@ -67,7 +67,7 @@ def _filtered_before(subject: Subject) -> Finding | None:
     mismatch = mismatch_of(subscription, subject.message, "did not match")
     if mismatch is None:
         return None
-    who = f"the last subscription {_shown(subscription)} of group {subject.consumer.name}, whose consumers have left,"
+    who = f"the last subscription {shown(subscription)} of group {subject.consumer.name}, whose consumers have left,"
     return _finding(subject, subscription, mismatch, who=who)
 
 
@@ -77,7 +77,7 @@ def _finding(
     """Return the verdict about a subscription, named by `who`, of a member (None: of the whole group)."""
     seen = "its properties" if subscription.kind == SQL92 else _tag_text(subject.message)
     matching = changes.subscribe(f"subscribe with an expression that matches {seen}", client)
-    again = changes.send(f"send a message that matches {_shown(subscription)}")
+    again = changes.send(f"send a message that matches {shown(subscription)}")
     facts = (mismatch.fact, subject.place_fact)
     return Finding(mismatch.reason, subject.stored_but(f"{who} {mismatch.text}"), facts, (matching, again))
 
@@ -111,7 +111,7 @@ def _by_member(
         blamed = next(
             ((member, found) for member, found in refusing if used is None or _same(found, used)), refusing[0]
         )
-    listed = ", ".join(f"{member.client} subscribes {_shown(found)}" for member, found in own)
+    listed = ", ".join(f"{member.client} subscribes {shown(found)}" for member, found in own)
     mismatch = mismatch_of(blamed[1], message, verb)
     assert mismatch is not None
     text = (
@@ -171,7 +171,8 @@ def _same(one: SubscriptionView, other: SubscriptionView) -> bool:
     return (one.expression, one.kind) == (other.expression, other.kind)
 
 
-def _shown(subscription: SubscriptionView) -> str:
+def shown(subscription: SubscriptionView) -> str:
+    """Return the expression of a subscription as sentences show it."""
     return f"`{subscription.expression}`" if subscription.kind == SQL92 else f"`TAG = {subscription.expression}`"
 
 

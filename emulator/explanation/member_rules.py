@@ -1,10 +1,11 @@
 """Rules about the members that received a message: a subscription of their own, and the start of their group."""
 
+from ..filter.message_filter import SQL92
 from ..history.events import MoveKind
 from ..inspection.groups import MemberView, SubscriptionView
 from . import changes
 from .facts import Fact
-from .filter_rules import mismatch_of
+from .filter_rules import mismatch_of, shown
 from .reason import Reason
 from .subject import Finding, Subject, fact
 
@@ -14,7 +15,8 @@ _FROM_LAST = "CONSUME_FROM_LAST_OFFSET"
 def dropped_by_member(subject: Subject) -> Finding | None:
     """The members disagree, and the SDKs of all members that received the message dropped it.
 
-    A broker filters by one subscription for the whole group, and remoting SDKs filter by their own again.
+    A broker filters by one subscription for the whole group, and remoting SDKs filter by their own tags again.
+    They do not evaluate SQL92 expressions (PullAPIWrapper.processPullResult, 5.3.3).
     """
     message, group = subject.message, subject.consumer
     if subject.is_retry or message.topic not in group.disagreements or not subject.is_passed or not subject.is_recorded:
@@ -28,13 +30,13 @@ def dropped_by_member(subject: Subject) -> Finding | None:
     if own is None or mismatch is None:
         return None
     others = "; ".join(
-        f"{member.client} subscribes `TAG = {found.expression}`"
+        f"{member.client} subscribes {shown(found)}"
         for member in group.members
         if member.client != last.client and (found := _own(subject, member)) is not None
     )
     text = (
         f"was delivered to {last.client} at {subject.at(subject.deliveries[-1].at_ms)}, whose own subscription "
-        f"`TAG = {own.expression}` {mismatch.text}, so its SDK drops it and commits the offset; the members of "
+        f"{shown(own)} {mismatch.text}, so its SDK drops it and commits the offset; the members of "
         f"{group.name} disagree: {others}"
     )
     members = tuple(f"{each.client} {found.expression}" for each in group.members if (found := _own(subject, each)))
@@ -72,4 +74,6 @@ def _own(subject: Subject, member: MemberView) -> SubscriptionView | None:
 
 def _drops(subject: Subject, member: MemberView) -> bool:
     own = _own(subject, member)
-    return member.protocol == "remoting" and own is not None and mismatch_of(own, subject.message, "") is not None
+    if member.protocol != "remoting" or own is None or own.kind == SQL92:
+        return False
+    return mismatch_of(own, subject.message, "") is not None
