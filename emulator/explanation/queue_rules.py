@@ -1,11 +1,12 @@
 """Rules about the queue of an unread message: order, locks, flow control, cold data, full request pools."""
 
-from ..history.events import RefusedRequest
+from ..history.passed_on import PROXY
 from . import changes
 from .facts import Change
 from .idle_clause import listed
 from .owner_rules import assignment_of, members_without_queue
 from .reason import Reason
+from .refused_rules import refused_requests, was_served_since
 from .subject import Finding, Subject, fact
 
 _BUSY = ("SYSTEM_BUSY", "TOO_MANY_REQUESTS")
@@ -160,14 +161,14 @@ def suspended(subject: Subject) -> Finding | None:
 
 
 def overloaded(subject: Subject) -> Finding | None:
-    """A request pool has refused a request of the group since the message was stored, and no delivery followed."""
-    group, scene = subject.consumer.name, subject.scene
-    found: list[RefusedRequest] = [
+    """A request pool refused the group's newest request for the topic, and no request was accepted since then."""
+    scene, place = subject.scene, subject.stored.place
+    found = [
         each
-        for each in scene.history.refused(group=group)
-        if each.code in _BUSY and each.at_ms >= subject.stored.stored_at_ms
+        for each in refused_requests(scene, subject.consumer, subject.message.topic, place.topic)
+        if each.code in _BUSY and each.node in (place.broker, PROXY) and each.at_ms >= subject.stored.stored_at_ms
     ]
-    if not found:
+    if not found or was_served_since(subject, found[-1].at_ms):
         return None
     refused = found[-1]
     remark = f": {refused.remark}" if refused.remark else ""

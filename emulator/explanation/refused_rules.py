@@ -43,7 +43,7 @@ def requests_refused(subject: Subject) -> Finding | None:
     """The newest request of the group for the topic was refused, and no request was accepted since then."""
     group, scene = subject.consumer, subject.scene
     found = refused_receives(scene, group, subject.message.topic)
-    if not found or _was_served_since(subject, found[-1].at_ms):
+    if not found or was_served_since(subject, found[-1].at_ms):
         return None
     refused = found[-1]
     times = sum(each.code == refused.code for each in found)
@@ -62,11 +62,19 @@ def requests_refused(subject: Subject) -> Finding | None:
 
 
 def refused_receives(scene: Scene, group: GroupView, topic: str) -> list[RefusedRequest]:
-    """Return the refused requests by which a group receives from a topic or prepares for it, the oldest first."""
+    """Return the refused requests by which a group receives from a topic or prepares for it, the oldest first.
+
+    Those with a code after which the SDK requests again, or that other rules explain, are left out.
+    """
+    return [each for each in refused_requests(scene, group, topic) if each.code not in _IGNORED]
+
+
+def refused_requests(scene: Scene, group: GroupView, *topics: str) -> list[RefusedRequest]:
+    """Return the refused requests by which a group receives from topics or prepares for it, the oldest first."""
     return [
         each
         for each in original_refusals(scene.history.refused(group=group.name))
-        if {each.label, each.operation} & _REQUESTS and each.topic in ("", topic) and each.code not in _IGNORED
+        if {each.label, each.operation} & _REQUESTS and each.topic in ("", *topics)
     ]
 
 
@@ -102,7 +110,7 @@ def remedy(refused: RefusedRequest) -> Change:
     return changes.wait(f"remove the cause of {refused.code}, and wait until the client requests again")
 
 
-def _was_served_since(subject: Subject, at_ms: int) -> bool:
+def was_served_since(subject: Subject, at_ms: int) -> bool:
     """True if a broker accepted a request of the group for the queue after an instant."""
     place, group = subject.stored.place, subject.consumer.name
     delivered = subject.last(*DELIVERED)
