@@ -28,6 +28,14 @@ def queues_text(numbers: Iterable[int]) -> str:
     return f"queue{'' if len(found) == 1 else 's'} {shown}"
 
 
+def queues_of_topics_text(queues: Iterable[tuple[str, int]]) -> str:
+    """Return queues of topics as text: `queues 0-1 of orders and queue 0 of payments`."""
+    by_topic: dict[str, list[int]] = {}
+    for topic, number in sorted(queues):
+        by_topic.setdefault(topic, []).append(number)
+    return listed([f"{queues_text(numbers)} of {topic}" for topic, numbers in by_topic.items()])
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: `1 message`, `3 messages`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

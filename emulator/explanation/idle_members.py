@@ -10,7 +10,7 @@ from ..inspection.receipts import ReceiptView
 from . import changes
 from .clock_text import span_text
 from .facts import Change, ChangeAction, Fact
-from .idle_clause import IdleClause, counted, phrases, queues_text
+from .idle_clause import IdleClause, counted, phrases, queues_of_topics_text, queues_text
 from .idle_groups import own_topics
 from .idle_queues import QueueStates
 from .scene import Scene
@@ -95,9 +95,8 @@ class MemberStates:
         places = [each.place for each in held if each.table == "order"]
         if not group.orderly or not places:
             return ""
-        first = min(places, key=lambda place: (place.topic, place.queue_id, place.queue_offset))
-        numbers = queues_text(each.queue_id for each in places)
-        return f", and later messages of {numbers} of {first.topic} wait for it in order"
+        queues = queues_of_topics_text((each.topic, each.queue_id) for each in places)
+        return f", and later messages of {queues} wait for it in order"
 
     def absent(self, group: GroupView) -> Iterator[IdleClause]:
         """Yield the messages in flight of clients that are no members of the group any more."""
@@ -146,8 +145,10 @@ class MemberStates:
         polls = [each for each in self._inspection.polls() if (each.channel, each.group) == wanted]
         if polls:
             since_ms = min(each.since_ms for each in polls)
-            numbers = {each.queue_id for each in polls if each.queue_id is not None}
-            where = f" of {queues_text(numbers)}" if numbers else ""
+            queues = {(each.topic, each.queue_id) for each in polls if each.queue_id is not None}
+            several = len({topic for topic, _ in queues}) > 1
+            text = queues_of_topics_text(queues) if several else queues_text(number for _, number in queues)
+            where = f" of {text}" if queues else ""
             fact = Fact("polls", {"client": member.client, "number": len(polls), "since_ms": since_ms})
             number = "a long poll" if len(polls) == 1 else f"{len(polls)} long polls"
             yield IdleClause(f"waits in {number}{where} since {self._scene.at(since_ms)}", (fact,))

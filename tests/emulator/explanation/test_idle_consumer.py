@@ -272,6 +272,30 @@ def test_each_cause_is_a_clause_of_the_sentence(group: GroupView, look: dict[str
     assert str(explained(group, **look)) == expected
 
 
+def test_queues_of_several_topics_are_named_with_their_topics() -> None:
+    """Messages in flight of an orderly group, and long polls. Queue numbers of different topics are not joined."""
+    places = [
+        Place("broker-a", topic, number, 7, physical_offset=0) for topic, number in (("payments", 3), ("orders", 0))
+    ]
+    held = [replace(receipt_of(7, table="order"), place=place) for place in places]
+    polls = [
+        PollView(
+            f"channel of {C1}",
+            "billing",
+            "broker-a",
+            topic,
+            queue_id=number,
+            since_ms=NOON_MS - 1000,
+            until_ms=NOON_MS,
+            kind="pull",
+        )
+        for topic, number in (("payments", 3), ("orders", 1), ("orders", 0))
+    ]
+    found = str(explained(group_of(member_of(C1, "orders"), orderly=True), receipts=held, polls=polls))
+    assert ", and later messages of queue 0 of orders and queue 3 of payments wait for it in order" in found
+    assert "waits in 3 long polls of queues 0-1 of orders and queue 3 of payments since 11:59:59" in found
+
+
 def test_heartbeats_within_the_interval_of_the_sdk_are_no_silence() -> None:
     for protocol, silent_ms in (("remoting", 30_000), ("grpc", 10_000)):
         found = explained(group_of(member_of(C1, "orders", silent_ms=silent_ms, protocol=protocol)))
