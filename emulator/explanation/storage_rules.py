@@ -88,22 +88,26 @@ def expired(subject: Subject) -> Finding | None:
 
 
 def compacted(subject: Subject) -> Finding | None:
-    """A later message with the same key replaced the message in a compacted topic."""
+    """A later message with the same keys replaced the message in a compacted topic.
+
+    Compaction compares the whole property KEYS (CompactionLog.shouldRetainMsg, 5.3.3).
+    """
     if subject.is_retry or not subject.scene.inspection.is_compacted_away(subject.stored.place):
         return None
-    place, keys = subject.stored.place, " ".join(subject.message.keys)
+    place, keys = subject.stored.place, properties_of(subject.stored).get(props.KEYS, "")
     later = [
         copy.place.queue_offset
-        for message in (subject.scene.inspection.find(subject.message.keys[0], place.topic) if keys else ())
+        for message in (subject.scene.inspection.find(subject.message.keys[0], place.topic) if keys.strip() else ())
         for copy in message.copies
         if (copy.place.broker, copy.place.topic, copy.place.queue_id) == (place.broker, place.topic, place.queue_id)
         and copy.place.queue_offset > place.queue_offset
+        and properties_of(copy).get(props.KEYS) == keys
     ]
-    by = f": offset {max(later)} has the same key {keys}" if later else ": it has no key or no body"
+    by = f": offset {max(later)} has the same key {keys.strip()}" if later else ": it has no key or no body"
     return Finding(
         Reason.COMPACTED_AWAY,
         f"was compacted away ({subject.where}){by}",
-        (subject.place_fact, fact("compaction", key=keys or None, replaced_by=max(later, default=None))),
+        (subject.place_fact, fact("compaction", key=keys.strip() or None, replaced_by=max(later, default=None))),
         (changes.send("send it with a key of its own"),),
     )
 

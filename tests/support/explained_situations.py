@@ -197,7 +197,10 @@ SQL = SubscriptionView("orders", "price > 10 AND region = 'n'", "SQL92", 1)
 PRICE_9 = message_of(COPY, price="9", region="n")
 EARLIER = copy_of(CopyState.STORED, "orders", 0, queue=3, offset=3)
 OF_ORDER = replace(message_of(EARLIER), message_id="ID0", message_group="table-7")
-LATER = replace(message_of(copy_of(CopyState.STORED, "orders", 9_000, queue=3, offset=9)), message_id="ID2")
+KEYED = copy_of(CopyState.STORED, "orders", 0, queue=3, offset=4, KEYS="1001")
+LATER = replace(
+    message_of(copy_of(CopyState.STORED, "orders", 9_000, queue=3, offset=9, KEYS="1001")), message_id="ID2"
+)
 GRPC = {"protocol": "grpc", "version": "5.0.8"}
 
 TYPE_REMARK = "a.b.ProxyException: TopicMessageType failed, the expected type is NORMAL, but actual type is FIFO"
@@ -245,8 +248,9 @@ SITUATIONS: dict[Reason, Situation] = {
     ),
     Reason.COMPACTED_AWAY: read(
         4,
+        copies=(KEYED,),
         compacted=[COPY.place],
-        stored_messages=[message_of(COPY), LATER],
+        stored_messages=[message_of(KEYED), LATER],
     ),
     Reason.TOPIC_DELETED: read(None, deleted=[COPY.place], all_topics=[]),
     Reason.LOST_IN_CRASH: missing(
