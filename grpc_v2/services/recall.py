@@ -58,7 +58,12 @@ RECALL_MESSAGE = Rpc(
     sv.RecallMessageResponse,
     one_operation(RecallMessageService.recall_operation, RecallMessageService._recall_response),
     operations=(RecallMessage,),
-    codes=(*CODES_OF_TOPIC_RPCS, pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE, pb.INTERNAL_SERVER_ERROR),
+    codes=(
+        *CODES_OF_TOPIC_RPCS,
+        pb.MESSAGE_PROPERTY_CONFLICT_WITH_TYPE,
+        pb.BAD_REQUEST,
+        pb.INTERNAL_SERVER_ERROR,
+    ),
     rights=to_produce,
     pool=ProxyPool.PRODUCER,
     blocks_thread=True,

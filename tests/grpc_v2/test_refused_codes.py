@@ -1,5 +1,6 @@
 """Each code with which an RPC declares to reject a request itself is journaled as the client gets it."""
 
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ from rocketmq_testkit.grpc_v2.services import RPCS
 _DAY_MS = 86_400_000
 _EXPIRED = f"0 {START_MS - 20_000} 10000 0 0 broker-a 0 0 0"
 _WITHOUT_LOG_OFFSET = f"0 {START_MS} 10000 0 0 broker-a 0 0 -1"
+_OF_UNKNOWN_BROKER = urlsafe_b64encode(f"v1 D broker-z {START_MS} id".encode()).decode()
 _BAD = pb.Resource(name="a b")
 
 
@@ -115,6 +117,9 @@ _ACTS: dict[tuple[str, str], Callable[[Client], MemoryCall]] = {
     ("RecallMessage", "MESSAGE_PROPERTY_CONFLICT_WITH_TYPE"): _asking(
         "RecallMessage", sv.RecallMessageRequest(topic=pb.Resource(name="T"))
     ),
+    ("RecallMessage", "BAD_REQUEST"): _asking(
+        "RecallMessage", sv.RecallMessageRequest(topic=pb.Resource(name="D"), recall_handle=_OF_UNKNOWN_BROKER)
+    ),
 }
 
 _IN_OTHER_TESTS = {"CLIENT_ID_REQUIRED", "INTERNAL_SERVER_ERROR"}
@@ -137,10 +142,19 @@ def test_every_declared_code_of_the_proxy_has_a_request() -> None:
     assert sorted(own) == sorted(_ACTS)
 
 
+def _brokers(rpc: str, name: str) -> list[BrokerConfig]:
+    """Return the brokers for which a code is possible. A single master gets the handles of unknown brokers, too."""
+    if name == "TOO_MANY_REQUESTS":
+        return [BrokerConfig(pop_polling_size=0)]
+    several = (rpc, name) == ("RecallMessage", "BAD_REQUEST")
+    return [BrokerConfig(broker_name=each) for each in ("broker-a", "broker-b")[: 1 + several]]
+
+
 @pytest.mark.parametrize(("rpc", "name"), _ACTS, ids=[" ".join(pair) for pair in _ACTS])
 def test_a_refused_request_is_journaled_with_the_status_that_the_client_gets(rpc: str, name: str) -> None:
     """The journal has one entry `refused`, with the code and the text of the response's status."""
-    harness = GrpcHarness(BrokerConfig(pop_polling_size=0) if name == "TOO_MANY_REQUESTS" else BrokerConfig())
+    harness = GrpcHarness(*_brokers(rpc, name))
+    harness.topic("D", kind="DELAY")
     harness.topic("T")
     harness.topic("W", perm=2)
     harness.topic("R", perm=4)
