@@ -1,10 +1,9 @@
 """RecallMessage: recall a timed message. Source: RecallMessageActivity (5.3.3)."""
 
-import binascii
-from base64 import urlsafe_b64decode
 from dataclasses import dataclass
 
 from rocketmq_testkit.emulator.operations.send import RecallMessage, RecallResult
+from rocketmq_testkit.emulator.schedule.recall_service import RecallHandle
 
 from ..config.pools import ProxyPool
 from ..proto import definition_pb2 as pb
@@ -13,7 +12,7 @@ from ..proxy.required_rights import to_produce
 from ..proxy.routes import Routes
 from ..proxy.rpc_call import RpcCall
 from ..proxy.rpc_table import CODES_OF_TOPIC_RPCS, NodeOperation, Rpc, one_operation
-from ..rules.status import OK
+from ..rules.status import OK, proxy_exception
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,26 +29,17 @@ class RecallMessageService:
         topic = self.routes.topic_name(request.topic)
         self.routes.check_type(topic, "DELAY")
         handle = request.recall_handle
-        broker = self.routes.broker_of_handle(_broker_name(handle), pb.BAD_REQUEST)
+        try:
+            name = RecallHandle.parse(handle).broker_name
+        except ValueError:
+            raise proxy_exception(pb.INTERNAL_SERVER_ERROR, "recall handle is invalid") from None
+        broker = self.routes.broker_of_handle(name, pb.BAD_REQUEST)
         return broker, RecallMessage(topic=topic, recall_handle=handle, producer_group=topic)
 
     def _recall_response(
         self, _call: RpcCall, _request: sv.RecallMessageRequest, result: RecallResult
     ) -> sv.RecallMessageResponse:
         return sv.RecallMessageResponse(status=OK, message_id=result.msg_id)
-
-
-def _broker_name(handle: str) -> str:
-    """Return the broker name in a handle, empty if the handle has none.
-
-    With one master, `Routes.broker_of_handle` returns that master for every name, and the master rejects the handle.
-    With several masters, `Routes.broker_of_handle` rejects the empty name.
-    """
-    try:
-        parts = urlsafe_b64decode(handle + "=" * (-len(handle) % 4)).decode().split(" ")
-    except (binascii.Error, ValueError):
-        return ""
-    return parts[2] if len(parts) > 2 else ""
 
 
 RECALL_MESSAGE = Rpc(

@@ -1,5 +1,7 @@
 """A proxy in front of several brokers: the brokers that it queries, and its responses when one of them is stopped."""
 
+from base64 import urlsafe_b64encode
+
 import pytest
 from grpc_harness import GrpcHarness, a_change, a_message, a_receive, a_send, an_ack, subscribing
 from grpc_texts import PROXY_EXCEPTION
@@ -264,6 +266,21 @@ def test_a_handle_of_an_unknown_broker_is_invalid_with_several_brokers(harness: 
         if expected != pb.OK:
             assert entry.status.message == PROXY_EXCEPTION + "cannot find broker broker-z"
             assert changed.status.message == entry.status.message
+
+
+@pytest.mark.parametrize("brokers", [1, 2])
+def test_the_proxy_refuses_a_malformed_recall_handle(brokers: int) -> None:
+    """The proxy decodes the handle itself (ProducerProcessor.recallMessage, 5.3.3), also if brokers refuse recalls."""
+    harness = GrpcHarness(*[BrokerConfig(broker_name=name) for name in ("broker-a", "broker-b")[:brokers]])
+    harness.topic_everywhere("D", kind="DELAY")
+    for text in ("", "!?", "v1", "v1 D broker-a 1", "v2 D broker-a 1 id"):
+        handle = urlsafe_b64encode(text.encode()).decode() if text != "!?" else text
+        request = sv.RecallMessageRequest(topic=pb.Resource(name="D"), recall_handle=handle)
+        status = harness.client().ask("RecallMessage", request).status
+        assert (status.code, status.message) == (
+            pb.INTERNAL_SERVER_ERROR,
+            PROXY_EXCEPTION + "recall handle is invalid",
+        )
 
 
 def test_sends_to_an_order_topic_go_only_to_its_configured_queues() -> None:
