@@ -26,6 +26,8 @@ class TransactionCache:
         self._config = config
         # Half messages with the ends of their times, in ms since the epoch.
         self._open: dict[tuple[str, str], list[tuple[TransactionData, int]]] = {}
+        self._sweep_above = _SWEEP_ABOVE
+        """The number of keys above which expired ones are removed: at least twice the number after the last sweep."""
 
     def add(self, group: str, transaction_id: str, half: TransactionData, now_ms: int) -> None:
         """Allow one more EndTransaction, for transactionDataExpireMillis."""
@@ -33,7 +35,7 @@ class TransactionCache:
         held = self._open.setdefault((group, transaction_id), [])
         held.append((half, expires_ms))
         del held[: -self._config.transaction_data_max_num]
-        if len(self._open) > _SWEEP_ABOVE:
+        if len(self._open) > self._sweep_above:
             self._sweep(now_ms)
 
     def pop_newest(self, group: str, transaction_id: str, now_ms: int) -> TransactionData | None:
@@ -42,17 +44,21 @@ class TransactionCache:
         if not held:
             return None
         half, expires_ms = held.pop()
-        if not held:
+        is_expired = expires_ms <= now_ms
+        if is_expired or not held:  # older entries have expired as well
             del self._open[group, transaction_id]
-        return half if expires_ms > now_ms else None
+        return None if is_expired else half
 
     def __len__(self) -> int:
         return sum(map(len, self._open.values()))
 
     def _sweep(self, now_ms: int) -> None:
-        """Remove expired entries. Entries are added in the order of their expiry, so the old ones come first."""
+        """Remove expired entries.
+
+        Checks add entries for old keys, so that the keys are in no order of expiry, and each sweep reads all of them.
+        """
         for key, held in list(self._open.items()):
-            _, expires_ms = held[-1]
-            if expires_ms > now_ms:
-                break
-            del self._open[key]
+            held[:] = [entry for entry in held if entry[1] > now_ms]
+            if not held:
+                del self._open[key]
+        self._sweep_above = max(_SWEEP_ABOVE, 2 * len(self._open))
