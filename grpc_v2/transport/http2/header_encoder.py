@@ -62,12 +62,18 @@ class HeaderEncoder:
 
     @contextmanager
     def literally(self) -> Iterator[None]:
-        """Encode blocks without the table in this context, because the peer may receive them late or never."""
-        prepared, self.prepared, self._inserts = self.prepared, {}, False
+        """Encode blocks without the table in this context, because the peer may receive them late or never.
+
+        The first of them has the table size update, if one is due, and so has the next block after the context: the
+        first block that the peer receives must begin with it (RFC 7541, section 4.2).
+        """
+        prepared, notice = self.prepared, self.notice
+        self.prepared, self._inserts = {}, False
         try:
             yield
         finally:
             self.prepared, self._inserts = prepared, True
+            self.notice = notice
 
 
 @lru_cache(maxsize=256)

@@ -94,6 +94,23 @@ def test_blocks_that_never_arrive_do_not_use_the_table() -> None:
     assert peer.receive(RESPONSE_HEADERS) == 4
 
 
+@pytest.mark.parametrize("arrival", ["never", "first", "last"])
+def test_a_block_that_may_never_arrive_has_not_the_only_table_size_update(arrival: str) -> None:
+    """The first block that the peer receives after it has shrunk its table begins with the update."""
+    peer = Peer()
+    peer.receive(RESPONSE_HEADERS)
+    peer.shrink(FIELDS_OF_A_RESPONSE_BYTES - 1)
+    with peer.encoder.literally():
+        captured = peer.encoded(RESPONSE_HEADERS)
+    if arrival == "first":
+        assert peer.read(captured) == plain(RESPONSE_HEADERS)
+    peer.receive(OK_TRAILERS)
+    peer.receive(RESPONSE_HEADERS)
+    if arrival == "last":
+        assert peer.read(captured) == plain(RESPONSE_HEADERS)
+    assert peer.encoder.notice == b""
+
+
 STEPS = st.lists(st.one_of(st.sampled_from([*RECURRING, FAILED]), st.integers(0, 5_000)), max_size=30)
 
 
