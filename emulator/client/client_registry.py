@@ -244,8 +244,7 @@ class ClientRegistry:
         order = any(found is not None and found.order for found in subscribed)
         retry = self._topics.find(topic)
         if retry is None:
-            retry = self._topics.create_internal(topic, queues)
-            retry.topic_sys_flag = HAS_UNIT_SUBSCRIBERS if data.unit_mode else 0
+            retry = self._topics.create_internal(topic, queues, sys_flag=HAS_UNIT_SUBSCRIBERS if data.unit_mode else 0)
         retry.order = order
 
     def _update_subscriptions(self, group: ConsumerGroup, subscriptions: list[SubscriptionData]) -> bool:

@@ -23,7 +23,7 @@ from ..operations.send import SendMessage, SendMessageBack
 from ..operations.topics import TopicConfig
 from ..store.refusals import checked_record_at, refuse_to_store
 from ..store.write_buffers import TransientStorePool
-from ..topic.topic_table import PERM_WRITE
+from ..topic.topic_table import HAS_UNIT_SUBSCRIBERS, PERM_WRITE
 
 FIRST_RETRY_LEVEL = 3
 """Delay level after the first failure (10 s); each further failure uses the next level."""
@@ -69,7 +69,9 @@ class RetryService:
             raise EngineError(ResponseCode.NO_PERMISSION, f"the broker[{ip}] sending message is forbidden")
         if group.retry_queue_nums <= 0:
             return Done()
-        retry = self._topics.create_internal(names.retry_topic(operation.group), group.retry_queue_nums)
+        unit = HAS_UNIT_SUBSCRIBERS if operation.unit_mode else 0
+        name = names.retry_topic(operation.group)
+        retry = self._topics.create_internal(name, group.retry_queue_nums, sys_flag=unit)
         queue_id = self._random.below(group.retry_queue_nums)
         self._check_writable(retry)
         stored = checked_record_at(self._store.log, operation.offset)

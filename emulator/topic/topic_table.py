@@ -260,14 +260,19 @@ class TopicTable:
                 self.put(created)
                 return created
         if names.is_retry(topic):
-            return self.create_internal(topic, 1)
+            return self.create_internal(topic, 1, sys_flag=sys_flag)
         return None
 
-    def create_internal(self, topic: str, queues: int, perm: int = PERM_READ | PERM_WRITE) -> TopicConfig:
-        """Return a topic of the broker's own (retry, dead letter, transaction); create it if it is missing."""
+    def create_internal(
+        self, topic: str, queues: int, perm: int = PERM_READ | PERM_WRITE, *, sys_flag: int = 0
+    ) -> TopicConfig:
+        """Return a topic of the broker's own (retry, dead letter, transaction); create it if it is missing.
+
+        Source: TopicConfigManager.createTopicInSendMessageBackMethod (5.3.3).
+        """
         found = self.table.get(topic)
         if found is None:
-            found = TopicConfig(topic, queues, queues, perm)
+            found = TopicConfig(topic, queues, queues, perm, topic_sys_flag=sys_flag)
             self.put(found)
         return found
 

@@ -239,3 +239,29 @@ def test_a_send_to_a_retry_topic_with_a_delay_level_is_delayed(harness: EngineHa
     assert stored(harness, RETRY) == []
     harness.advance(10_000)
     assert stored_bodies(harness, RETRY) == [b"again"]
+
+
+def test_a_send_back_in_unit_mode_marks_the_retry_topic_that_it_creates(harness: EngineHarness) -> None:
+    """The mark is the flag HAS_UNIT_SUB. A retry topic that exists keeps its flags, and a dead letter queue has none.
+
+    Source: AbstractSendMessageProcessor.consumerSendMsgBack (5.3.3).
+    """
+    offset = send_failing(harness)
+    for group, units in (("G", (True, False)), ("H", (False, True))):
+        for unit in units:
+            operation = SendMessageBack(group, offset, -1, origin_topic="A", unit_mode=unit)
+            harness.engine.execute(harness.broker, operation)
+    flags = {topic: harness.broker.topics.get(topic).topic_sys_flag for topic in (RETRY, DLQ, "%RETRY%H", "%DLQ%H")}
+    assert flags == {RETRY: 2, DLQ: 0, "%RETRY%H": 0, "%DLQ%H": 0}
+
+
+def test_a_send_in_unit_mode_to_a_missing_retry_topic_marks_it_without_a_template(harness: EngineHarness) -> None:
+    """The retry topic gets one queue and the flag HAS_UNIT_SUB.
+
+    Source: AbstractSendMessageProcessor.msgCheck (5.3.3).
+    """
+    operation = SendMessage("PG", RETRY, 0, b"again", {}, ("10.0.0.1", 5000), harness.now_ms)
+    operation.unit_mode, operation.default_topic = True, "missing"
+    harness.engine.execute(harness.broker, operation)
+    retry = harness.broker.topics.get(RETRY)
+    assert (retry.write_queue_nums, retry.topic_sys_flag) == (1, 2)
