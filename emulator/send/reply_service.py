@@ -81,6 +81,10 @@ class ReplyService:
         return PARKED
 
     def _message(self, sent: SendMessage, queue_id: int) -> MessageToStore:
+        """Return the message to store.
+
+        It has no system flag, because upstream sets none: a compressed body is stored without its mark.
+        """
         properties = sent.properties
         properties[props.MSG_REGION] = self._config.region_id
         properties[props.TRACE_ON] = "true" if self._config.trace_on else "false"
@@ -91,9 +95,8 @@ class ReplyService:
             properties,
             sent.born_timestamp,
             records.pack_host(sent.born_host),
-            sent.sys_flag & ~records.HOST_BITS,
-            sent.flag,
-            sent.reconsume_times,
+            flag=sent.flag,
+            reconsume_times=sent.reconsume_times,
         )
 
     def _push(self, sent: SendMessage, message: MessageToStore, ticket: int) -> PushReplyMessage:
@@ -101,10 +104,10 @@ class ReplyService:
         return PushReplyMessage(
             sent.producer_group,
             message.topic,
-            message.queue_id,
+            sent.queue_id,
             message.body,
             properties=props.encode({**message.properties, props.PUSH_REPLY_TIME: str(now)}),
-            sys_flag=message.sys_flag,
+            sys_flag=sent.sys_flag,
             flag=message.flag,
             born_timestamp=message.born_timestamp,
             born_host=sent.born_host,

@@ -4,6 +4,7 @@ import pytest
 from engine_harness import EngineHarness, make_harness
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel
 from rocketmq_testkit.emulator.gate.effects import PushReplyMessage
+from rocketmq_testkit.emulator.message.stored_record import Record
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import Heartbeat
 from rocketmq_testkit.emulator.operations.send import ClientResponded, SendMessage, SendReplyMessage, SendResult
@@ -118,3 +119,40 @@ def test_a_reply_that_cannot_be_stored_gets_the_result_of_its_push(
     lost = result(reply(harness, "nobody", **more))
     assert (lost.code, lost.msg_id) == (1, "")
     assert stored(harness, TOPIC) == []
+
+
+def pushed_and_stored(harness: EngineHarness, sent: SendMessage) -> tuple[PushReplyMessage, Record]:
+    """Send a reply to `asker`; return the push, and the stored message."""
+    channel = requester(harness)
+    submit(harness, SendReplyMessage(sent))
+    push = push_to(channel)
+    submit(harness, ClientResponded(push.ticket, 0), channel)
+    (record,) = stored(harness, TOPIC)
+    return push, record
+
+
+def reply_to_asker(harness: EngineHarness) -> SendMessage:
+    """Return a reply whose header has another value than the default in each field."""
+    properties = {"MSG_TYPE": "reply", "REPLY_TO_CLIENT": "asker"}
+    sent = SendMessage("PG", TOPIC, -1, b"pong", properties, ("10.0.0.1", 5000), harness.now_ms)
+    sent.sys_flag, sent.flag, sent.reconsume_times = 0x1, 7, 3
+    sent.default_topic, sent.default_topic_queue_nums, sent.unit_mode = "T", 9, True
+    return sent
+
+
+def test_a_push_has_system_flag_and_queue_of_the_reply_and_the_stored_message_has_not(harness: EngineHarness) -> None:
+    """The push says that its body is compressed, and leaves the choice of the queue open; the broker makes it.
+
+    Source: ReplyMessageProcessor.pushReplyMessage, processReplyMessageRequest (5.3.3).
+    """
+    push, record = pushed_and_stored(harness, reply_to_asker(harness))
+    assert (push.sys_flag, push.queue_id, push.flag) == (0x1, -1, 7)
+    assert (record.sys_flag, record.queue_id, record.flag, record.reconsume_times) == (0, 0, 7, 3)
+
+
+def test_a_prepared_reply_is_stored_in_the_queue_like_any_other(harness: EngineHarness) -> None:
+    """The flag of a half message keeps a sent message out of all queues, but a reply is stored without its flags."""
+    sent = reply_to_asker(harness)
+    sent.sys_flag = 0x4
+    _, record = pushed_and_stored(harness, sent)
+    assert (record.body, record.sys_flag) == (b"pong", 0)
