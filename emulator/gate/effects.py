@@ -94,7 +94,11 @@ class RequestConsumerStatus(ServerRequest):
 
 @value
 class PushReplyMessage(ServerRequest):
-    """Push a reply message to the client that sent the request. Code 326; `ticket` correlates the client's response."""
+    """Push a reply message to the client that sent the request. Code 326; `ticket` correlates the client's response.
+
+    The fields are those of the reply's header, except the properties, hosts and times that the broker sets.
+    Source: ReplyMessageRequestHeader (5.3.3).
+    """
 
     producer_group: str
     topic: str
@@ -108,4 +112,8 @@ class PushReplyMessage(ServerRequest):
     born_host: tuple[str, int]
     store_host: tuple[str, int]
     store_timestamp: int
+    reconsume_times: int
+    unit_mode: bool
+    default_topic: str
+    default_topic_queue_nums: int
     ticket: int = 0

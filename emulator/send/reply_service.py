@@ -113,6 +113,10 @@ class ReplyService:
             born_host=sent.born_host,
             store_host=records.unpack_host(self._store.store_host),
             store_timestamp=now,
+            reconsume_times=sent.reconsume_times,
+            unit_mode=sent.unit_mode,
+            default_topic=sent.default_topic,
+            default_topic_queue_nums=sent.default_topic_queue_nums,
             ticket=ticket,
         )
 

@@ -18,7 +18,6 @@ from rocketmq_testkit.emulator.gate.effects import (
     ResetConsumerOffset,
     ServerRequest,
 )
-from rocketmq_testkit.emulator.message.names import AUTO_CREATE_TOPIC
 from rocketmq_testkit.emulator.operations.clients import MessageQueue
 
 from ..bodies.writing import dumps, host_text, message_queue, queue_map
@@ -91,12 +90,12 @@ def _push_reply(effect: PushReplyMessage) -> tuple[dict[str, str], bytes]:
         "queueId": str(effect.queue_id),
         "flag": str(effect.flag),
         "sysFlag": str(effect.sys_flag),
-        "reconsumeTimes": "0",
+        "reconsumeTimes": str(effect.reconsume_times),
         "storeTimestamp": str(effect.store_timestamp),
-        "unitMode": "false",
-        "defaultTopic": AUTO_CREATE_TOPIC,
+        "unitMode": "true" if effect.unit_mode else "false",
+        "defaultTopic": effect.default_topic,
         "bornHost": host_text(effect.born_host),
-        "defaultTopicQueueNums": "4",
+        "defaultTopicQueueNums": str(effect.default_topic_queue_nums),
         "producerGroup": effect.producer_group,
         "topic": effect.topic,
         "bornTimestamp": str(effect.born_timestamp),

@@ -268,6 +268,10 @@ class TestPushes:
                 born_host=("127.0.0.1", 1),
                 store_host=("::1", 2),
                 store_timestamp=6,
+                reconsume_times=2,
+                unit_mode=True,
+                default_topic="T",
+                default_topic_queue_nums=9,
             )
         )
         (push,) = peer.received()
@@ -275,6 +279,8 @@ class TestPushes:
         ext = push.ext_fields or {}
         assert (ext["bornHost"], ext["storeHost"], ext["properties"]) == ("127.0.0.1:1", "::1:2", "a\x01b\x02")
         assert (ext["queueId"], ext["bornTimestamp"], ext["storeTimestamp"]) == ("0", "5", "6")
+        assert (ext["reconsumeTimes"], ext["unitMode"]) == ("2", "true")
+        assert (ext["defaultTopic"], ext["defaultTopicQueueNums"]) == ("T", "9")
         response = RemotingCommand(0, opaque=push.opaque, flag=RESPONSE)
         assert peer.send(response)
         assert port.log == []

@@ -91,6 +91,10 @@ def test_effects_and_rejections_of_a_protocol_survive_packing() -> None:
             born_host=("h", 1),
             store_host=("h", 2),
             store_timestamp=3,
+            reconsume_times=0,
+            unit_mode=False,
+            default_topic="TBW102",
+            default_topic_queue_nums=4,
         ),
     ]
     for effect in pushed:

@@ -156,3 +156,10 @@ def test_a_prepared_reply_is_stored_in_the_queue_like_any_other(harness: EngineH
     sent.sys_flag = 0x4
     _, record = pushed_and_stored(harness, sent)
     assert (record.body, record.sys_flag) == (b"pong", 0)
+
+
+def test_a_push_has_all_other_fields_of_the_reply_header(harness: EngineHarness) -> None:
+    """Source: ReplyMessageProcessor.pushReplyMessage (5.3.3)."""
+    push, _ = pushed_and_stored(harness, reply_to_asker(harness))
+    assert (push.producer_group, push.reconsume_times, push.unit_mode) == ("PG", 3, True)
+    assert (push.default_topic, push.default_topic_queue_nums) == ("T", 9)
