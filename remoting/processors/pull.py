@@ -19,7 +19,7 @@ from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import RequestTable, Role
 from ..request.required_rights import no_rights, to_consume, to_send_back
-from ..wire.command import VERSION_SEND_BACK_MAX_RECONSUME
+from ..wire.command import VERSION_MAX_RECONSUME_TIMES
 from ..wire.ext_fields import Header, Int, Long, header
 from ..wire.response_frame import encode_found_response
 
@@ -144,7 +144,7 @@ def pull_message(call: RemotingCall, header: PullMessageRequestHeader, body: byt
 )
 def send_message_back(call: RemotingCall, header: ConsumerSendMsgBackRequestHeader, body: bytes) -> SendMessageBack:
     """Translate a send-back. Versions below 121 (3.4.9) cannot set the maximum number of retries."""
-    accepts_max_reconsume = call.version >= VERSION_SEND_BACK_MAX_RECONSUME
+    accepts_max_reconsume = call.version >= VERSION_MAX_RECONSUME_TIMES
     return SendMessageBack(
         group=header.group,
         offset=header.offset,

@@ -27,6 +27,7 @@ from ..request.call import RemotingCall
 from ..request.request_code import RequestCode
 from ..request.request_table import RequestTable, Role
 from ..request.required_rights import no_rights, on_topic, to_send
+from ..wire.command import VERSION_MAX_RECONSUME_TIMES
 from ..wire.ext_fields import Header, Int, Long, header, wire
 from ..wire.response_frame import HEAD, NOT_SET, TAIL, quoted
 
@@ -151,9 +152,15 @@ def send_error(call: RemotingCall, error: EngineError) -> bytes:
 def send_message(
     call: RemotingCall, header: SendMessageRequestHeader | SendMessageRequestHeaderV2, body: bytes
 ) -> SendMessage:
-    """Translate a send. The header, not the request code, marks a batch."""
+    """Translate a send. The header, not the request code, marks a batch.
+
+    Versions below 121 (3.4.9) cannot set the maximum number of retries (SendMessageProcessor.handleRetryAndDLQ).
+    """
     if not body:
         raise EngineError(ResponseCode.SYSTEM_ERROR, NO_BODY)
+    max_reconsume_times = header.max_reconsume_times
+    if max_reconsume_times is not None and call.version < VERSION_MAX_RECONSUME_TIMES:
+        max_reconsume_times = None
     return SendMessage(
         header.producer_group,
         header.topic,
@@ -167,7 +174,7 @@ def send_message(
         header.default_topic,
         header.default_topic_queue_nums,
         header.reconsume_times,
-        header.max_reconsume_times,
+        max_reconsume_times,
         header.unit_mode,
         header.batch,
     )

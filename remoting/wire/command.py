@@ -18,8 +18,8 @@ VERSION_5_3_3: Final = VERSION_NUMBER
 VERSION_STRICT_ROUTE_JSON: Final = 401
 """Requests of at least this version (4.9.4) get routes as strictly valid JSON."""
 
-VERSION_SEND_BACK_MAX_RECONSUME: Final = 121
-"""Requests of at least this version (3.4.9) may set the maximum number of retries in a send-back."""
+VERSION_MAX_RECONSUME_TIMES: Final = 121
+"""Requests of at least this version (3.4.9) may set the maximum number of retries, in a send and in a send-back."""
 
 LANGUAGES: Final = (
     "JAVA",

@@ -1,10 +1,13 @@
 """Requests that real clients sent to a real 5.3.3, as recorded, become the expected operations."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from remoting_harness import Peer, Port, RecordingNode, recorded_requests
+from rocketmq_testkit.conformance.clients.remoting_request import RemotingRequest
+from rocketmq_testkit.conformance.clients.remoting_sends import send_request, send_v1_request
 from rocketmq_testkit.emulator.operations.base import Operation
 from rocketmq_testkit.emulator.operations.clients import Heartbeat, MessageQueue, SubscriptionData
 from rocketmq_testkit.emulator.operations.consume import PopMessage, PullMessage
@@ -168,6 +171,19 @@ def test_a_send_back_of_a_cpp_client_sets_no_maximum_of_retries() -> None:
     """A send-back of a C++ client (version 63) cannot set the maximum number of retries; that of a Java client can."""
     assert operation_of(RequestCode.CONSUMER_SEND_MSG_BACK, "cpp 0.4.4").max_reconsume_times is None
     assert operation_of(RequestCode.CONSUMER_SEND_MSG_BACK, "java 5.3.3").max_reconsume_times == 1
+
+
+@pytest.mark.parametrize(("version", "most"), [(120, None), (121, 3)])
+@pytest.mark.parametrize("request_of", [send_request, send_v1_request])
+def test_a_send_before_version_3_4_9_sets_no_maximum_of_retries(
+    request_of: Callable[..., RemotingRequest], version: int, most: int | None
+) -> None:
+    """A send can set it from version 121 (3.4.9). Source: SendMessageProcessor.handleRetryAndDLQ (5.3.3)."""
+    broker = RecordingNode(Role.BROKER)
+    Port(None, broker, None).peer().ask(*request_of("%RETRY%G", b"x", born_ms=0, maxReconsumeTimes=3), version=version)
+    (sent,) = broker.operations
+    assert isinstance(sent, SendMessage)
+    assert sent.max_reconsume_times == most
 
 
 def test_a_lock_and_an_unlock_have_the_queues_of_the_json_body() -> None:
