@@ -180,7 +180,33 @@ def test_invalid_attribute_changes_are_rejected_with_upstreams_texts(text: str, 
 
 def test_a_properties_line_without_separator_is_a_key_with_an_empty_value() -> None:
     """In properties text, a line without a separator is a key with an empty value. Comments are skipped."""
-    assert read_properties(b"# c\na=1\n\n b = x=y \r\ngarbage") == {"a": "1", "b": "x=y", "garbage": ""}
+    assert read_properties(b"# c\na=1\n\n b = x=y \r\n! d\ngarbage") == {"a": "1", "b": "x=y ", "garbage": ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "properties"),
+    [
+        (b"a:1\nb : 2\nc 3\nd\t\f4\ne = = 5\nf  :=6", {"a": "1", "b": "2", "c": "3", "d": "4", "e": "= 5", "f": "=6"}),
+        (b"a\\=b=1\na\\:\\ b\\\\=2", {"a=b": "1", "a: b\\": "2"}),
+        (b"a=\\u00e9\\n\\t\\q\\ud83d\\ude00\\ud800", {"a": "\u00e9\n\tq\U0001f600?"}),
+        ("a=\u00e9\x0b\x85\u2028b".encode(), {"a": "\u00c3\u00a9\x0b\u00c2\x85\u00e2\x80\xa8b"}),
+        (b"a=1\\\r\n  2\\\n#3\\\\\nb=4", {"a": "12#3\\", "b": "4"}),
+        (b"a=1\\\n\nb=2\\", {"a": "1", "b": "2"}),
+        (b"# c\\\na=1\n\\\n! c\nb=2", {"a": "1", "b": "2"}),
+        (b"a=1\rb=2\ra=3", {"a": "3", "b": "2"}),
+        (b"=1", {"": "1"}),
+    ],
+    ids=["separators", "escaped key", "escapes", "bytes", "continued", "end of text", "comments", "lines", "no key"],
+)
+def test_properties_are_read_as_in_java(text: bytes, properties: dict[str, str]) -> None:
+    """Separators, escapes, continued lines and bytes outside ASCII. Source: java.util.Properties.load."""
+    assert read_properties(text) == properties
+
+
+def test_a_malformed_escape_in_properties_is_rejected() -> None:
+    """Source: AdminBrokerProcessor.updateBrokerConfig (5.3.3)."""
+    with pytest.raises(EngineError, match="string2Properties error"):
+        read_properties(b"a=1\nb=\\u00g0")
 
 
 def response_for(
