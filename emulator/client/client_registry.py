@@ -136,6 +136,8 @@ class ClientRegistry:
         """The fingerprint of each group's last heartbeat, 0 if it had none; kept after the last member has left."""
         self._compensated: dict[tuple[str, str], tuple[SubscriptionData, int]] = {}
         """Subscriptions taken from requests, and the times of these requests (ms), by group and topic."""
+        self._popping: set[str] = set()
+        """The groups of these subscriptions whose last request was a pop; the others pulled."""
         self._compensated_until_ms = 0
         """The time (ms) of the next removal of expired subscriptions; until then they stay but are ignored."""
         self._producer_turn = 0
@@ -414,8 +416,16 @@ class ClientRegistry:
         state = self.consumers.get(group)
         return state is None or not state.subscriptions or self.subscription(group, topic) is not None
 
+    def note_pull(self, group: str) -> None:
+        """Record that the last request of a group is a pull. Source: ConsumerManager.compensateBasicConsumerInfo."""
+        self._popping.discard(group)
+
     def compensate(self, group: str, subscription: SubscriptionData) -> None:
-        """Store the subscription of a request, because its group may never send a heartbeat."""
+        """Store the subscription of a pull, because its group may never send a heartbeat."""
+        self.note_pull(group)
+        self._compensate(group, subscription)
+
+    def _compensate(self, group: str, subscription: SubscriptionData) -> None:
         now = self._scheduler.now_ms
         if now >= self._compensated_until_ms:
             self._forget_compensated(now)
@@ -423,7 +433,8 @@ class ClientRegistry:
 
     def compensate_pop(self, group: str, subscription: SubscriptionData, retry_topic: str) -> None:
         """Store the subscription of a pop, and one to all messages of its retry topic."""
-        self.compensate(group, subscription)
+        self._compensate(group, subscription)
+        self._popping.add(group)
         held = self._compensated.get((group, retry_topic))
         kind = subscription.expression_type
         if held is None or held[0].sub_string != EVERYTHING or held[0].expression_type != kind:
@@ -444,6 +455,17 @@ class ClientRegistry:
         held = self._compensated.items()
         return [each for (name, _), (each, ms) in held if name == group and not self._is_expired(ms)]
 
+    def compensated_groups(self) -> dict[str, tuple[bool, list[SubscriptionData]]]:
+        """Return the groups of requests that have not expired: True if the last one was a pop, and the subscriptions.
+
+        Source: ConsumerManager.getConsumerGroupInfo (5.3.3), the compensation table.
+        """
+        found: dict[str, tuple[bool, list[SubscriptionData]]] = {}
+        for (group, _), (subscription, requested_ms) in self._compensated.items():
+            if not self._is_expired(requested_ms):
+                found.setdefault(group, (group in self._popping, []))[1].append(subscription)
+        return found
+
     def _is_expired(self, requested_ms: int) -> bool:
         """True if a scan has run since the request became too old."""
         elapsed = self._scheduler.now_ms - self._start.ms
@@ -452,6 +474,7 @@ class ClientRegistry:
 
     def _forget_compensated(self, now: int) -> None:
         self._compensated = {key: value for key, value in self._compensated.items() if not self._is_expired(value[1])}
+        self._popping.intersection_update(group for group, _ in self._compensated)
         self._compensated_until_ms = now + self._config.subscription_expired_timeout
 
     def subscribed_groups(self, topic: str) -> list[str]:

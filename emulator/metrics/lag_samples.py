@@ -1,4 +1,6 @@
-"""Samples of the lag of connected consumer groups, one for each topic that a group subscribes to.
+"""Samples of the lag of consumer groups, one for each topic that a group subscribes to.
+
+A group without connected consumers has the subscriptions of its pops and pulls of the last ten minutes.
 
 Upstream first wakes a waiting pop of each group, so that it measures after the pop; reading metrics here changes
 nothing. Source: ConsumerLagCalculator, ConsumeQueue.estimateMessageCount (5.3.3).
@@ -38,12 +40,17 @@ class _Progress(NamedTuple):
 
 
 def lag_samples(broker: Broker, common: Labels, now_ms: int) -> Iterator[Sample | None]:
-    """Yield the samples of all groups with connected consumers, and None after each queue."""
-    for name, group in list(broker.clients.consumers.items()):
-        if name not in broker.groups.table or broker.clients.consumers.get(name) is not group:
+    """Yield the samples of all groups with subscriptions, and None after each queue."""
+    requested = broker.clients.compensated_groups()
+    for name in [*broker.clients.consumers, *(each for each in requested if each not in broker.clients.consumers)]:
+        if name not in broker.groups.table:
             continue
-        pops = group.consume_type == POP
-        for subscription in list(group.subscriptions.values()):
+        group = broker.clients.consumers.get(name)
+        if group is not None:
+            pops, subscriptions = group.consume_type == POP, list(group.subscriptions.values())
+        else:
+            pops, subscriptions = requested.get(name, (False, []))
+        for subscription in subscriptions:
             topic = subscription.topic
             config = broker.topics.table.get(topic)
             if is_retry(topic) or config is None or not config.perm & broker.config.broker_permission & 6:

@@ -207,6 +207,7 @@ class PullService:
                 return self._of_retries(subscription) or filter_of(subscription)
             except SqlError:
                 return None  # upstream only asserts here, so every message matches
+        self._clients.note_pull(operation.consumer_group)
         subscription = self._registered_subscription(operation)
         if is_tag_type(subscription.expression_type):
             return filter_of(subscription)

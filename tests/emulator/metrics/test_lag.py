@@ -1,4 +1,4 @@
-"""Metrics of the lag of connected groups.
+"""Metrics of the lag of groups.
 
 The keys of `values` are the labels `consumer_group`, `is_retry` and `topic`, joined by blanks: `G false A`.
 """
@@ -6,17 +6,62 @@ The keys of `values` are the labels `consumer_group`, `is_retry` and `topic`, jo
 import pytest
 from engine_harness import EngineHarness
 from measured import join, samples, values
+from pull_operation import pull_of
+from rocketmq_testkit.emulator.client.client_registry import SCAN_PERIOD_MS
 from rocketmq_testkit.emulator.metrics import lag_samples
 from rocketmq_testkit.emulator.metrics.engine_samples import engine_samples
+from rocketmq_testkit.emulator.operations.clients import UnregisterClient
 
 LAG, READY = "rocketmq_consumer_lag_messages", "rocketmq_consumer_ready_messages"
 AGE = "rocketmq_consumer_lag_latency"
 
 
-def test_group_without_consumers_has_no_lag(harness: EngineHarness) -> None:
+def test_group_that_neither_registered_nor_sent_a_subscription_has_no_lag(harness: EngineHarness) -> None:
     harness.topic("A")
     harness.send("A")
+    harness.broker.offsets.commit("G", "A", 0, 0)
+    harness.engine.submit(harness.broker, pull_of("G", "A", expression=None))
+    assert "G" in harness.broker.groups.table
+    assert values(harness.engine, LAG) == {}
+
+
+def test_lag_of_a_popping_group_stays_until_ten_minutes_after_its_last_pop(harness: EngineHarness) -> None:
+    """It stays after the last consumer has left. Source: ConsumerLagCalculator.processAllGroup (5.3.3)."""
+    harness.topic("A")
+    join(harness, "c1", {"A": "*"}, pops=True)
+    for _ in range(3):
+        harness.send("A")
+    harness.popped("A", group="G", count=1, invisible_ms=3_600_000)
+    connected = values(harness.engine, LAG)
+    harness.engine.submit(harness.broker, UnregisterClient("c1", consumer_group="G"), harness.channels["c1"])
+    assert harness.broker.clients.consumers == {}
+    assert values(harness.engine, LAG) == connected == {"G false A": 3, "G true A": 0}
+    assert values(harness.engine, READY) == {"G false A": 2, "G true A": 0}
+    harness.advance(600_000)
+    assert values(harness.engine, LAG) == connected
+    harness.advance(SCAN_PERIOD_MS)
+    assert values(harness.engine, LAG) == {}
+
+
+def test_lag_of_a_group_without_heartbeats_follows_its_last_request(harness: EngineHarness) -> None:
+    """A pull with a subscription has its tag. A pull without one makes the group no popping one any more."""
+    harness.topic("A")
+    harness.broker.offsets.commit("G", "A", 0, 0)
+    for tag in ("a", "b", "a"):
+        harness.send("A", TAGS=tag)
+    harness.pull("A", group="G", expression="a")
+    assert values(harness.engine, LAG) == {"G false A": 2}
+    harness.popped("A", group="G", count=1)
+    assert set(values(harness.engine, LAG)) == {"G false A", "G true A"}
+    harness.engine.submit(harness.broker, pull_of("G", "A", expression=None))
+    assert set(values(harness.engine, LAG)) == {"G false A"}
+
+
+def test_a_deleted_group_has_no_lag(harness: EngineHarness) -> None:
+    harness.topic("A")
     harness.pull("A", group="G")
+    assert values(harness.engine, LAG) == {"G false A": 0}
+    harness.broker.groups.delete("G")
     assert values(harness.engine, LAG) == {}
 
 
