@@ -376,6 +376,7 @@ class Broker:
     def _restart_run(self, state: ServiceState | None = None, *, power_loss: bool = False) -> None:
         self.store.recover(power_loss=power_loss)
         self.offsets.recover()
+        self.groups.recover()
         self._begin_run(state or self._dump_on_crash())
 
     def restart(self) -> None:
@@ -386,6 +387,7 @@ class Broker:
         """
         self.pop_buffer.drain()
         self.offsets.write()
+        self.groups.write()
         state = self._dump_on_stop()
         self._end_run()
         self._restart_run(state)

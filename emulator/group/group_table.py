@@ -29,8 +29,13 @@ class GroupTable:
         """True if groups with LMQ names exist without being created; they cannot be changed."""
         self.forbidden: dict[str, set[str]] = {}
         """Topics that a group may not read, by group."""
+        self._allowed_since_write: dict[str, set[str]] = {}
+        """Forbidden topics that were allowed since the last write of the file, by group."""
+        self._enabled_at_write: dict[str, GroupConfig] = {}
+        """Groups that were disabled since the last write of the file, as of that write."""
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
+        self._version_at_write = (self.version_counter, self.version_timestamp)
         self._on_delete = on_delete
 
     def find(self, group: str) -> GroupConfig | None:
@@ -77,12 +82,17 @@ class GroupTable:
             return
         self.table[config.group_name] = config
         self._touch()
+        self.write()
 
     def disable_consume(self, group: str) -> bool:
-        """Disable consuming for a group; False if it is missing. Source: SubscriptionGroupManager.disableConsume."""
+        """Disable consuming for a group; False if it is missing. Source: SubscriptionGroupManager.disableConsume.
+
+        Upstream writes no file then, so a crash enables the group again.
+        """
         found = self.table.get(group)
         if found is None:
             return False
+        self._enabled_at_write.setdefault(group, found)
         self.table[group] = replace(found, consume_enable=False)
         self._touch()
         return True
@@ -94,6 +104,7 @@ class GroupTable:
         """
         self.table = dict(other.table)
         self.version_counter, self.version_timestamp = other.version_counter, other.version_timestamp
+        self.write()
 
     def restore(
         self, table: Mapping[str, GroupConfig], forbidden: Mapping[str, set[str]], version: tuple[int, int]
@@ -102,13 +113,28 @@ class GroupTable:
         self.table |= table
         self.forbidden |= forbidden
         self.version_counter, self.version_timestamp = version
+        self.write()
+
+    def write(self) -> None:
+        """Write the file now."""
+        self._allowed_since_write.clear()
+        self._enabled_at_write.clear()
+        self._version_at_write = (self.version_counter, self.version_timestamp)
+
+    def recover(self) -> None:
+        """Recover after a crash: undo the changes that were not written to the file."""
+        self.table |= self._enabled_at_write
+        self.forbidden |= self._allowed_since_write
+        self.version_counter, self.version_timestamp = self._version_at_write
+        self.write()
 
     def delete(self, group: str) -> bool:
         """Delete a group. Returns False if it does not exist."""
-        self.forbidden.pop(group, None)
+        self.allow(group)
         if self.table.pop(group, None) is None:
             return False
         self._touch()
+        self.write()
         if self._on_delete is not None:
             self._on_delete(group)
         return True
@@ -117,11 +143,17 @@ class GroupTable:
         """Forbid a group to pull from a topic to which it is subscribed by heartbeat."""
         self.forbidden.setdefault(group, set()).add(topic)
         self._touch()
+        self.write()
 
     def allow(self, group: str) -> None:
-        """Allow a group to read all topics again: like upstream, not only the one that the request names."""
-        if self.forbidden.pop(group, None) is not None:
-            self._touch()
+        """Allow a group to read all topics again: like upstream, not only the one that the request names.
+
+        The version stays, and no file is written, so a crash before the next write forbids the topics again.
+        Source: SubscriptionGroupManager.updateForbiddenValue (5.3.3).
+        """
+        topics = self.forbidden.pop(group, None)
+        if topics is not None:
+            self._allowed_since_write[group] = topics
 
     def may_read(self, group: str, topic: str) -> bool:
         """True if the group may read the topic."""

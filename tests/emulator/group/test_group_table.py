@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from engine_harness import START_MS
+from engine_harness import START_MS, EngineHarness
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.group.group_table import GroupTable
 from rocketmq_testkit.emulator.kernel.errors import EngineError
@@ -106,6 +106,51 @@ def test_a_group_may_not_read_its_forbidden_topics_until_all_are_allowed() -> No
     table.allow("g")
     assert table.may_read("g", "A")
     assert table.may_read("g", "B")
+
+
+def test_an_allowed_topic_changes_no_version_and_is_forbidden_again_after_a_crash() -> None:
+    """A crash brings back what was allowed since the last write of the file, which any other change writes.
+
+    Source: SubscriptionGroupManager.updateForbiddenValue (5.3.3).
+    """
+    table = table_of()
+    table.forbid("g", "A")
+    counted = table.version_counter
+    table.allow("g")
+    assert (table.may_read("g", "A"), table.version_counter) == (True, counted)
+    table.recover()
+    assert (table.may_read("g", "A"), table.version_counter) == (False, counted)
+    table.allow("g")
+    table.put(GroupConfig("other"))
+    table.recover()
+    assert table.may_read("g", "A")
+
+
+def test_a_disabled_group_is_enabled_again_after_a_crash() -> None:
+    """Source: SubscriptionGroupManager.disableConsume (5.3.3), which writes no file."""
+    table = table_of()
+    table.put(GroupConfig("g"))
+    counted = table.version_counter
+    table.disable_consume("g")
+    table.recover()
+    assert (table.get("g").consume_enable, table.version_counter) == (True, counted)
+    table.disable_consume("g")
+    table.write()
+    table.recover()
+    assert not table.get("g").consume_enable
+
+
+def test_a_broker_writes_its_groups_when_it_stops_gracefully(harness: EngineHarness) -> None:
+    """A graceful restart keeps that a topic was allowed, and a crash without a write before does not."""
+    groups = harness.broker.groups
+    groups.forbid("g", "A")
+    groups.allow("g")
+    harness.broker.restart()
+    assert groups.may_read("g", "A")
+    groups.forbid("g", "A")
+    groups.allow("g")
+    harness.broker.crash()
+    assert not groups.may_read("g", "A")
 
 
 def test_a_deletion_is_reported_once_and_also_deletes_forbidden_topics() -> None:
