@@ -63,6 +63,19 @@ class LmqOffsetTable(OffsetTable):
         """Return (group, topic) -> offset for the groups with LMQ names."""
         return {key: table[0] for key, table in self.committed.items() if is_lmq(key[0])}
 
+    def delete_group(self, group: str) -> None:
+        """Delete all offsets of a group; of one with an LMQ name only the committed offsets."""
+        if is_lmq(group):
+            self._delete_committed(self._names.of_group(group))
+        else:
+            super().delete_group(group)
+
+    def delete_committed_of_group(self, group: str) -> None:
+        """Delete the committed offsets of a group; a no-op for one with an LMQ name."""
+        if not is_lmq(group):
+            super().delete_committed_of_group(group)
+
     def delete_topic(self, topic: str) -> None:
-        """Delete all offsets of a topic, except those of groups with LMQ names."""
-        self._delete([pair for pair in self._names.of_topic(topic) if not is_lmq(pair[0])])
+        """Delete the committed offsets of a topic, except those of groups with LMQ names."""
+        pairs = self._names.of_topic(topic)
+        self._delete_committed([pair for pair in pairs if "@" not in pair[0] and not is_lmq(pair[0])])

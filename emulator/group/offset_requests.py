@@ -93,7 +93,7 @@ class OffsetRequests:
     def correction(self, call: Call, operation: QueryCorrectionOffset) -> CorrectionOffsetResult:
         """Return the smallest committed offset of all groups in each queue; see QueryCorrectionOffset."""
         for group in operation.filter_groups:
-            self._offsets.delete_group(group)
+            self._offsets.delete_committed_of_group(group)
         slowest: dict[int, int] = {}
         for _, topic, table in self._offsets.all():
             if topic == operation.topic:

@@ -156,21 +156,35 @@ class OffsetTable:
         self._file.write()
 
     def delete_group(self, group: str) -> None:
-        """Delete all offsets of a group."""
-        self._delete(self._names.of_group(group))
+        """Delete all offsets of a group. Source: ConsumerOffsetManager.removeOffset (5.3.3)."""
+        pairs = () if "@" in group else self._names.of_group(group)
+        for pair in pairs:
+            self._pull_offsets.pop(pair, None)
+            self._resets.pop(pair, None)
+        self._delete_committed(pairs)
+
+    def delete_committed_of_group(self, group: str) -> None:
+        """Delete the committed offsets of a group, and those of its broadcast consumers.
+
+        Source: ConsumerOffsetManager.queryMinOffsetInAllGroup (5.3.3), which compares the text up to the second @.
+        """
+        self._delete_committed([pair for pair in self.committed if pair[0].split("@", 1)[0] == group])
 
     def delete_topic(self, topic: str) -> None:
-        """Delete all offsets of a topic."""
-        self._delete(self._names.of_topic(topic))
+        """Delete the committed offsets of a topic; pull offsets, pending resets and broadcast offsets stay.
 
-    def _delete(self, pairs: Iterable[_GroupTopic]) -> None:
-        for group, topic in pairs:
-            for queue_id, offset in self.committed.pop((group, topic), {}).items():
+        Source: ConsumerOffsetManager.cleanOffsetByTopic (5.3.3).
+        """
+        self._delete_committed([pair for pair in self._names.of_topic(topic) if "@" not in pair[0]])
+
+    def _delete_committed(self, pairs: Iterable[_GroupTopic]) -> None:
+        for pair in pairs:
+            group, topic = pair
+            for queue_id, offset in self.committed.pop(pair, {}).items():
                 if self._file.unchanged_since_write((group, topic, queue_id)):
                     self._file.save((group, topic, queue_id), offset)
-            self._pull_offsets.pop((group, topic), None)
-            self._resets.pop((group, topic), None)
-            self._names.discard(topic, group, (group, topic))
+            if pair not in self._pull_offsets and pair not in self._resets:
+                self._names.discard(topic, group, pair)
 
     def write(self) -> None:
         """Write the file now."""

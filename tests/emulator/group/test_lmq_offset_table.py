@@ -58,6 +58,18 @@ def test_the_deletion_of_a_topic_keeps_lmq_offsets_and_that_of_a_group_does_not(
     assert offsets.lmq_offsets() == {}
 
 
+def test_lmq_offsets_outlive_a_correction_query_and_lmq_resets_the_deletion_of_the_group(
+    offsets: LmqOffsetTable,
+) -> None:
+    """Source: LmqConsumerOffsetManager.removeOffset, ConsumerOffsetManager.queryMinOffsetInAllGroup (5.3.3)."""
+    offsets.reset(A, "T", 0, 2)
+    for group in (A, "G"):
+        offsets.delete_committed_of_group(group)
+    assert (offsets.lmq_offsets(), offsets.query("G", "T", 3)) == ({(A, "T"): 5}, -1)
+    offsets.delete_group(A)
+    assert (offsets.lmq_offsets(), offsets.pending_reset(A, "T", 0)) == ({}, 2)
+
+
 def test_a_restored_lmq_offset_is_the_last_one_of_its_topic(offsets: LmqOffsetTable) -> None:
     """A run without `enableLmq` may have written one offset for each queue."""
     offsets.restore({(B, "T"): {0: 4, 2: 6}, ("H", "T"): {0: 4, 2: 6}, (B, "U"): {}})

@@ -1,12 +1,17 @@
 """The table of offsets: commits, resets, copies, deletions, and the offsets that a crash leaves."""
 
+from collections.abc import Callable
+
 import pytest
-from engine_harness import START_MS
+from engine_harness import START_MS, EngineHarness
 from rocketmq_testkit.emulator.config import BrokerConfig
 from rocketmq_testkit.emulator.group.offset_table import OffsetTable
 from rocketmq_testkit.emulator.history.events import MoveKind
 from rocketmq_testkit.emulator.kernel.file_image import FIRST_WRITE_MS
 from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
+from rocketmq_testkit.emulator.operations.consume import PullResult
+from rocketmq_testkit.emulator.operations.offsets import OffsetResult, QueryConsumerOffset, ResetOffset
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic
 
 Move = tuple[MoveKind, str, str, int, int | None, int]
 
@@ -91,21 +96,58 @@ def test_lists_have_groups_and_topics_with_commits_but_none_with_an_at_sign(offs
     ]
 
 
-@pytest.mark.parametrize("by_topic", [True, False])
-def test_a_deletion_deletes_commits_pull_offsets_and_resets(offsets: Offsets, by_topic: bool) -> None:
-    """Offsets of other groups and topics stay."""
+def test_a_deletion_of_a_group_deletes_commits_pull_offsets_and_resets(offsets: Offsets) -> None:
+    """Offsets of other groups stay. Source: ConsumerOffsetManager.removeOffset (5.3.3)."""
     for group, topic in (("G", "A"), ("H", "B")):
         offsets.reset(group, topic, 0, 4)
         offsets.set_pull_offset(group, topic, 0, 6)
-    if by_topic:
-        offsets.delete_topic("A")
-    else:
-        offsets.delete_group("G")
+    offsets.delete_group("G")
     left = {
         group: (offsets.query(group, topic, 0), offsets.pull_offset(group, topic, 0), offsets.topics_of(group))
         for group, topic in (("G", "A"), ("H", "B"))
     }
     assert left == {"G": (-1, -1, []), "H": (4, 6, ["B"])}
+
+
+@pytest.mark.parametrize(
+    ("delete", "kept"),
+    [
+        (lambda offsets: offsets.delete_topic("A"), [("G", "B"), ("G@broadcast", "A")]),
+        (lambda offsets: offsets.delete_committed_of_group("G"), [("H", "A")]),
+    ],
+    ids=["topic", "group left out of a correction query"],
+)
+def test_pull_offsets_and_resets_outlive_the_commits_of_a_topic_or_of_a_filtered_group(
+    offsets: Offsets, delete: Callable[[Offsets], None], kept: list[tuple[str, str]]
+) -> None:
+    """Only a filtered group loses the offset of its broadcast consumers, too.
+
+    Source: ConsumerOffsetManager.cleanOffsetByTopic, queryMinOffsetInAllGroup (5.3.3).
+    """
+    for pair in (("G", "A"), ("G", "B"), ("H", "A"), ("G@broadcast", "A")):
+        offsets.reset(*pair, 0, 4)
+        offsets.set_pull_offset(*pair, 0, 6)
+    delete(offsets)
+    assert list(offsets.committed) == kept
+    for pair in (("G", "A"), ("G", "B"), ("H", "A"), ("G@broadcast", "A")):
+        assert (offsets.pending_reset(*pair, 0), offsets.pull_offset(*pair, 0)) == (4, 6)
+    offsets.delete_group("G")
+    assert (offsets.pending_reset("G", "A", 0), offsets.pull_offset("G", "A", 0)) == (None, -1)
+
+
+def test_a_pending_reset_of_a_deleted_topic_is_applied_to_the_topic_created_again(harness: EngineHarness) -> None:
+    harness.topic("A")
+    for body in (b"0", b"1", b"2"):
+        harness.send("A", body)
+    harness.broker.groups.find_or_create("G")
+    harness.engine.execute(harness.broker, ResetOffset("G", "A", 0, 0, offset=1))
+    harness.engine.execute(harness.broker, DeleteTopic("A"))
+    harness.topic("A")
+    assert harness.broker.offsets.committed.get(("G", "A")) is None
+    assert harness.ask(OffsetResult, QueryConsumerOffset("G", "A", 0)).offset == 1
+    pulled = harness.pull("A").outcome
+    assert isinstance(pulled, PullResult)
+    assert pulled.next_begin_offset == 1
 
 
 def test_after_a_crash_commits_are_those_of_the_last_write(offsets: Offsets) -> None:

@@ -36,7 +36,9 @@ class Administered:
     """By topic and queue id, the bodies of the messages of topics that exist."""
     offsets: Offsets = field(default_factory=dict)
     resets: Offsets = field(default_factory=dict)
-    """Resets that take effect with the next pull of the queue."""
+    """Resets that take effect with the next pull of the queue. The deletion of a topic keeps them."""
+    outlived: set[Key] = field(default_factory=set)
+    """Resets whose topic was deleted since: a new topic with its name may end before them."""
     forbidden: dict[str, set[str]] = field(default_factory=dict)
     modes: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
     users: dict[str, tuple[str, str, str]] = field(default_factory=dict)
@@ -108,14 +110,13 @@ class Administered:
         for place in [place for place in self.messages if place[0] == name]:
             del self.messages[place]
         self.unacknowledged.pop(name, None)
-        self._forget(lambda key: key[1] == name, now)
+        self._forget_committed(lambda key: key[1] == name, now)
+        self.outlived.update(key for key in self.resets if key[1] == name)
 
-    def _forget(self, concerns: Concerns, now: int) -> None:
+    def _forget_committed(self, concerns: Concerns, now: int) -> None:
         for key in filter(concerns, list(self.offsets)):
             del self.offsets[key]
             self.moves.append((now, key, None))
-        for key in filter(concerns, list(self.resets)):
-            del self.resets[key]
 
     def clean_unused_topics(self) -> None:
         """Forget the messages of topics that do not exist."""
@@ -143,11 +144,12 @@ class Administered:
         self.forbidden.pop(name, None)
         self._deliver_again()
         if clean:
-            self.forget_offsets(name, now)
+            self.forget_committed(name, now)
+            self.resets = {key: offset for key, offset in self.resets.items() if key[0] != name}
 
-    def forget_offsets(self, group: str, now: int) -> None:
-        """Forget all offsets of a group."""
-        self._forget(lambda key: key[0] == group, now)
+    def forget_committed(self, group: str, now: int) -> None:
+        """Forget the committed offsets of a group."""
+        self._forget_committed(lambda key: key[0] == group, now)
 
     # offsets
 
@@ -159,6 +161,7 @@ class Administered:
     def reset(self, key: Key, offset: int, now: int) -> None:
         """Reset an offset: at once for queries, and for the next pull of the queue."""
         self.resets[key] = offset
+        self.outlived.discard(key)
         self.commit(key, offset, now)
 
     def clone(self, source: str, dest: str, topic: str, now: int) -> None:

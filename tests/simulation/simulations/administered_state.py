@@ -66,13 +66,15 @@ def judge(engine: Engine, broker: Broker, side: Administered) -> None:
     committed = ask(GetAllConsumerOffset())
     assert isinstance(committed, AllOffsetsResult)
     _same("offsets", offsets(broker), side.offsets)
-    for group, topic, queue_id in side.offsets:
-        wanted = side.resets.get((group, topic, queue_id), side.offsets[group, topic, queue_id])
+    for key in side.offsets.keys() | side.resets:
+        group, topic, queue_id = key
+        wanted = side.resets.get(key, side.offsets.get(key, -1))
         if topic in side.topics:
             queried = ask(QueryConsumerOffset(group, topic, queue_id))
             assert isinstance(queried, OffsetResult)
             _same(f"offset of {group} in {topic}@{queue_id}", queried.offset, wanted)
-            if wanted > len(side.messages[topic, queue_id]) and topic not in side.outdated:
+            outlived = key in side.resets and key in side.outlived
+            if wanted > len(side.messages[topic, queue_id]) and topic not in side.outdated and not outlived:
                 raise Violation(f"{group} is at {wanted} of {topic}@{queue_id}, beyond its end")
     for (topic, queue_id), queue in side.messages.items():
         _same(f"end of {topic}@{queue_id}", broker.store.max_offset(topic, queue_id), len(queue))

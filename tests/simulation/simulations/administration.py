@@ -190,11 +190,11 @@ def clone_offset(simulation: "AllOperations", action: Action) -> None:
 
 
 def query_correction(simulation: "AllOperations", action: Action) -> None:
-    """Query the smallest offsets, which deletes the offsets of the named groups for good, as upstream."""
+    """Query the smallest offsets, which deletes the committed offsets of the named groups, as upstream."""
     compared, topic = PULLERS[action.a % 2], SIDE_TOPICS[action.b % 3]
     filtered = [PULLERS[action.d % 2]] if action.c % 2 else []
     for group in filtered:
-        simulation.side.forget_offsets(group, simulation.session.now_ms)
+        simulation.side.forget_committed(group, simulation.session.now_ms)
     simulation.request(QueryCorrectionOffset(topic, compared, filtered))
     smallest = dict(simulation.session.broker.offsets.committed.get((POPPERS, topic), {}))
     for (_, one, queue_id), offset in simulation.side.offsets.items():
