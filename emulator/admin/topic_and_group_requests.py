@@ -245,12 +245,12 @@ class GroupAdministration:
 
     @handles(DeleteGroup)
     def delete(self, call: Call, operation: DeleteGroup) -> Done:
-        """Delete a group, and its offsets if `clean_offset` is set."""
+        """Delete a group, and with `clean_offset` its offsets and its counts of messages in flight."""
         self._groups.delete(operation.group)
         if operation.clean_offset:
             self._offsets.delete_group(operation.group)
+            self._in_flight.delete_group(operation.group)
         self._orders.delete_group(operation.group)
-        self._in_flight.delete_group(operation.group)
         self._store.stats.by_name.delete_group(operation.group)
         self._slow_group_guard.delete_group(operation.group)
         return Done()

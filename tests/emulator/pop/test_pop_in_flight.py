@@ -2,6 +2,7 @@
 
 import pytest
 from engine_harness import EngineHarness, bodies, make_harness, messages_of
+from rocketmq_testkit.emulator.operations.groups import DeleteGroup
 from rocketmq_testkit.emulator.operations.topics import DeleteTopic
 
 
@@ -61,6 +62,16 @@ def test_a_recreated_topic_has_no_messages_in_flight(harness: EngineHarness) -> 
     harness.topic("A")
     harness.send("A", b"new")
     assert bodies(harness.popped("A")) == [b"new"]
+
+
+@pytest.mark.parametrize("clean", [False, True])
+def test_only_the_deletion_of_a_group_with_its_offsets_resets_its_messages_in_flight(
+    harness: EngineHarness, clean: bool
+) -> None:
+    """Source: AdminBrokerProcessor.deleteSubscriptionGroup (5.3.3)."""
+    harness.popped("A", count=3)
+    harness.engine.submit(harness.broker, DeleteGroup("G", clean))
+    assert bool(harness.popped("A", count=9)) is clean
 
 
 def test_an_ordered_batch_above_the_in_flight_limit_is_not_redelivered_on_expiry(harness: EngineHarness) -> None:
