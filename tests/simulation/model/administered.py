@@ -5,7 +5,7 @@ the deletion of a topic the model forgets its messages, its offsets and its rece
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from rocketmq_testkit.emulator.operations.groups import GroupConfig
@@ -40,6 +40,12 @@ class Administered:
     outlived: set[Key] = field(default_factory=set)
     """Resets whose topic was deleted since: a new topic with its name may end before them."""
     forbidden: dict[str, set[str]] = field(default_factory=dict)
+    allowed: dict[str, set[str]] = field(default_factory=dict)
+    """Forbidden topics that were allowed since the last known write of the groups: a crash may forbid them again.
+
+    Other groups of the broker may have been written meanwhile. Source: SubscriptionGroupManager.updateForbiddenValue
+    (5.3.3), which writes no file then.
+    """
     modes: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
     users: dict[str, tuple[str, str, str]] = field(default_factory=dict)
     """Password, type and status, by name."""
@@ -140,12 +146,24 @@ class Administered:
 
     def delete_group(self, name: str, now: int, *, clean: bool) -> None:
         """Forget a group, and with `clean` its offsets."""
-        self.groups.pop(name, None)
-        self.forbidden.pop(name, None)
+        self.allow(name)
+        if self.groups.pop(name, None) is not None:
+            self.allowed.clear()
         self._deliver_again()
         if clean:
             self.forget_committed(name, now)
             self.resets = {key: offset for key, offset in self.resets.items() if key[0] != name}
+
+    def forbid(self, group: str, topic: str) -> None:
+        """Forbid a group to read a topic."""
+        self.forbidden.setdefault(group, set()).add(topic)
+        self.allowed.clear()
+
+    def allow(self, group: str) -> None:
+        """Allow a group to read all topics."""
+        topics = self.forbidden.pop(group, None)
+        if topics is not None:
+            self.allowed[group] = topics
 
     def forget_committed(self, group: str, now: int) -> None:
         """Forget the committed offsets of a group."""
@@ -227,8 +245,14 @@ class Administered:
 
     # starts of the broker
 
-    def restarted(self, seen: Offsets, now: int, *, crashed: bool) -> None:
-        """Forget the state in memory, and check the offsets: a crash loses those of the last `FLUSH_MS`."""
+    def restarted(self, seen: Offsets, forbidden: Mapping[str, set[str]], now: int, *, crashed: bool) -> None:
+        """Forget the state in memory, and check the offsets: a crash loses those of the last `FLUSH_MS`.
+
+        `seen` and `forbidden` are the offsets and forbidden topics of the broker after the start.
+        """
+        if crashed:
+            self.forbidden |= {name: topics for name, topics in self.allowed.items() if forbidden.get(name) == topics}
+        self.allowed.clear()
         self.resets.clear()
         self._deliver_again()
         if crashed:

@@ -150,9 +150,9 @@ def forbid(simulation: "AllOperations", action: Action) -> None:
     simulation.request(groups.UpdateGroupForbidden(name, topic, readable))
     forbidden = simulation.side.forbidden
     if readable is False:
-        forbidden.setdefault(name, set()).add(topic)
+        simulation.side.forbid(name, topic)
     elif readable:
-        forbidden.pop(name, None)
+        simulation.side.allow(name)
     assert isinstance(simulation.result, groups.GroupForbiddenResult), simulation.result
     if simulation.result.readable is not (topic not in forbidden.get(name, ())):
         raise Violation(f"{name} may read {topic}: {simulation.result}, forbidden are {forbidden}")

@@ -330,7 +330,8 @@ class AllOperations(Simulation):
         if kind == 11:
             self._registered_ms = now
         seen = administered_state.offsets(self.session.broker)
-        self.side.restarted(seen, now, crashed=kind % 6 != 5)
+        forbidden = self.session.broker.groups.forbidden
+        self.side.restarted(seen, forbidden, now, crashed=kind % 6 != 5)
         side_clients.beat(self)
 
     def judge(self) -> None:
