@@ -8,6 +8,7 @@ from typing import Protocol
 
 from ..kernel.errors import EngineError, SqlError
 from ..kernel.java_numbers import TRIMMED
+from ..kernel.java_split import java_split
 from ..kernel.response_code import ResponseCode
 from ..operations.clients import SubscriptionData
 from ..store.tags_code import tags_code_of
@@ -80,9 +81,7 @@ def build_subscription(topic: str, expression: str | None, expression_type: str 
             return SubscriptionData(topic)
         if expression.count("||") >= TAGS_MAX:
             raise ValueError(f"more than {TAGS_MAX} tags")
-        parts = expression.split("||")
-        while parts and not parts[-1]:  # Java's split drops empty parts at the end
-            parts.pop()
+        parts = java_split(expression, "||")
         if not parts:
             raise ValueError("subString split error")
         tags = frozenset(tag for tag in (part.strip(TRIMMED) for part in parts) if tag)

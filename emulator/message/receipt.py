@@ -1,6 +1,6 @@
 """The receipt handle (POP_CK): position, pop time and invisible duration of a popped message.
 
-Its text has these fields, separated by single blanks:
+Its text has these fields, separated by single blanks. Empty fields at the end count as missing:
 `startOffset popTime invisibleTime reviveQid topicDigit brokerName queueId msgQueueOffset [commitLogOffset]`.
 Source: ExtraInfoUtil, ReceiptHandle (5.3.3).
 """
@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import long_sum, parse_integer, parse_long
+from ..kernel.java_split import java_split
 from ..kernel.response_code import ResponseCode
 from ..kernel.value_class import value
 from .names import is_pop_retry_v2, is_retry, pop_retry_topic
@@ -124,7 +125,7 @@ def parse_extra_info(extra_info: str | None) -> Receipt:
 
 
 def _parts(extra_info: str | None, count: int, reader: str) -> list[str]:
-    parts = [] if extra_info is None else extra_info.split(" ")
+    parts = [] if extra_info is None else java_split(extra_info, " ")
     if len(parts) < count:
         raise EngineError(
             ResponseCode.SYSTEM_ERROR,

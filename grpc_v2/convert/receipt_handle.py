@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from rocketmq_testkit.emulator.faults.defects import Defects
 from rocketmq_testkit.emulator.kernel.java_numbers import long_sum
+from rocketmq_testkit.emulator.kernel.java_split import java_split
 from rocketmq_testkit.emulator.message import names
 from rocketmq_testkit.emulator.operations.consume import ChangeInvisibleResult
 
@@ -69,9 +70,7 @@ class ReceiptHandle(NamedTuple):
 
     @classmethod
     def _parse_slowly(cls, text: str) -> "ReceiptHandle":
-        parts = text.split(" ")
-        while len(parts) > 1 and not parts[-1]:  # Java's split drops empty parts at the end
-            parts.pop()
+        parts = java_split(text, " ")
         if len(parts) < 8:
             raise Refusal(pb.INTERNAL_SERVER_ERROR, short_handle(len(parts)))
         numbers = {index: _java_number(parts[index], bound) for index, bound in _LIMITS.items() if index < len(parts)}

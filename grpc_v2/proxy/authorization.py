@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from google.protobuf.message import Message
 from rocketmq_testkit.emulator.auth.access_control import AccessControl, AccessDenied, AccessRequest, RequestSignature
+from rocketmq_testkit.emulator.kernel.java_split import java_split
 
 from ..proto import definition_pb2 as pb
 from ..rules.proxy_rules import is_blank
@@ -50,12 +51,12 @@ def _signed(metadata: Mapping[str, str]) -> RequestSignature:
     if not blank:
         raise AccessDenied("authentication header is incorrect.")
     username, signature = None, None
-    for part in _java_split(rest, ","):
+    for part in java_split(rest, ","):
         name, equals, value = part.strip().partition("=")
         if not equals:
             raise AccessDenied("authentication keyValues length is incorrect, actual length=1.")
         if name == "Credential":
-            names = _java_split(value, "/")
+            names = java_split(value, "/")
             if not names:
                 raise AccessDenied("authentication credential length is incorrect, actual length=0.")
             username = names[0]
@@ -65,13 +66,3 @@ def _signed(metadata: Mapping[str, str]) -> RequestSignature:
             except ValueError:
                 raise AccessDenied("create authentication context error.") from None
     return RequestSignature(username, signature, moment.encode())
-
-
-def _java_split(text: str, separator: str) -> list[str]:
-    """Split like Java's String.split: drop empty parts at the end, unless the separator does not occur."""
-    if separator not in text:
-        return [text]
-    parts = text.split(separator)
-    while parts and not parts[-1]:
-        parts.pop()
-    return parts

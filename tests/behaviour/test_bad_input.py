@@ -19,6 +19,7 @@ MALFORMED: dict[str, tuple[Error, Error]] = {
     "garbage": ((1, f"{TOO_SHORT}1"), (50001, short_handle(1))),
     "0 1": ((1, f"{TOO_SHORT}2"), (50001, short_handle(2))),
     "0 1 10000 0 0": ((1, f"{TOO_SHORT}5"), (50001, short_handle(5))),
+    "0 1 10000 0 0 ": ((1, f"{TOO_SHORT}5"), (50001, short_handle(5))),
     "x 1 10000 0 0 broker-a 0 0": (
         (1, 'java.lang.NumberFormatException: For input string: "x"'),
         (50001, NO_NUMBER.format("x")),
@@ -67,7 +68,7 @@ def test_an_ack_with_a_malformed_handle_is_rejected(e: ProtocolClient, handle: s
 
 
 @through(*ALL)
-@pytest.mark.parametrize("text", ["garbage", "0 1", "0 1 10000 2147483648 0 broker-a 0 0"])
+@pytest.mark.parametrize("text", ["garbage", "0 1", "0 1 10000 0 0  ", "0 1 10000 2147483648 0 broker-a 0 0"])
 def test_a_change_with_a_malformed_handle_is_rejected(e: ProtocolClient, handle: str, text: str) -> None:
     """A change of the invisible duration with a malformed handle is rejected.
 

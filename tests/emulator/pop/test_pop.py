@@ -380,6 +380,8 @@ def test_an_invalid_pop_is_rejected_with_upstreams_code_and_text(harness: Engine
     ("extra_info", "queue", "offset", "code", "text"),
     [
         ("a b", 0, 0, 1, "getBrokerName fail, extraInfoStrs length 2"),
+        ("0 1 1 0 0 ", 0, 0, 1, "getBrokerName fail, extraInfoStrs length 5"),
+        ("   ", 0, 0, 1, "getBrokerName fail, extraInfoStrs length 0"),
         ("0 x 1 0 0 broker-a 0 0", 0, 0, 1, 'For input string: "x"'),
         ("0 1 1 0 0 broker-a 0 0", 9, 0, 13, "queueId[9] is illegal, topic:[A]"),
         ("0 1 1 0 0 broker-a 0 9", 0, 9, 208, "offset is illegal, key:A@0, commit:9, store:0~3"),
