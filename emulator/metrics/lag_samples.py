@@ -13,6 +13,7 @@ from ..cluster.broker import Broker
 from ..filter.message_filter import is_tag_type
 from ..message.names import is_retry, pop_retry_topic
 from ..operations.clients import SubscriptionData
+from ..topic.topic_table import PERM_READ, PERM_WRITE
 from .family import Labels, Sample
 from .node_labels import is_system, is_system_group, text_of
 from .upstream_families import UPSTREAM
@@ -52,11 +53,10 @@ def lag_samples(broker: Broker, common: Labels, now_ms: int) -> Iterator[Sample 
             pops, subscriptions = requested.get(name, (False, []))
         for subscription in subscriptions:
             topic = subscription.topic
-            config = broker.topics.table.get(topic)
-            if is_retry(topic) or config is None or not config.perm & broker.config.broker_permission & 6:
+            if is_retry(topic) or not _is_permitted(broker, topic):
                 continue
             retries = [pop_retry_topic(topic, name, v2=v2) for v2 in _versions(broker)] if pops else []
-            retry = next((each for each in retries if each in broker.topics.table), None)
+            retry = next((each for each in retries if _is_permitted(broker, each)), None)
             for stored_topic, of_retry in [(topic, False), *([(retry, True)] if pops else [])]:
                 total = _Progress(0, None, 0, None, 0)
                 found = None if stored_topic is None else broker.topics.table.get(stored_topic)
@@ -77,6 +77,12 @@ def lag_samples(broker: Broker, common: Labels, now_ms: int) -> Iterator[Sample 
                 yield Sample(IN_FLIGHT, labels, total.in_flight)
                 yield Sample(QUEUEING_MS, labels, _age(total.unread_since_ms, now_ms))
                 yield Sample(READY, labels, total.ready)
+
+
+def _is_permitted(broker: Broker, topic: str) -> bool:
+    """Return True if the topic exists, and the permissions of topic and broker allow to read or to write it."""
+    config = broker.topics.table.get(topic)
+    return config is not None and bool(config.perm & broker.config.broker_permission & (PERM_READ | PERM_WRITE))
 
 
 def _versions(broker: Broker) -> list[bool]:

@@ -4,10 +4,13 @@ The keys of `values` are the labels `consumer_group`, `is_retry` and `topic`, jo
 """
 
 import pytest
-from engine_harness import EngineHarness
+from engine_harness import EngineHarness, make_harness
 from measured import join, samples, values
 from pull_operation import pull_of
 from rocketmq_testkit.emulator.client.client_registry import SCAN_PERIOD_MS
+from rocketmq_testkit.emulator.message.message import MessageToStore
+from rocketmq_testkit.emulator.message.names import pop_retry_topic
+from rocketmq_testkit.emulator.message.stored_record import pack_host
 from rocketmq_testkit.emulator.metrics import lag_samples
 from rocketmq_testkit.emulator.metrics.engine_samples import engine_samples
 from rocketmq_testkit.emulator.operations.clients import UnregisterClient
@@ -130,6 +133,24 @@ def test_lag_of_a_popping_group_counts_messages_in_flight_and_undelivered_ones(h
     assert values(harness.engine, READY) == {"G false A": 1, "G true A": 0}
     harness.advance(15_000)
     assert values(harness.engine, LAG) == {"G false A": 1, "G true A": 2}
+
+
+@pytest.mark.parametrize(("v2", "permitted", "lag"), [(False, 6, 1), (False, 0, 0), (True, 6, 1), (True, 0, 2)])
+def test_retry_topic_without_permissions_has_no_lag(v2: bool, permitted: int, lag: int) -> None:
+    """With `enableRetryTopicV2` the retry topic of version 1, which here has two messages, is measured in its place.
+
+    Source: ConsumerLagCalculator.processAllGroup (5.3.3).
+    """
+    harness = make_harness(enable_retry_topic_v2=v2)
+    harness.topic("A")
+    join(harness, "c1", {"A": "*"}, pops=True)
+    retry = pop_retry_topic("A", "G", v2=v2)
+    for topic, count in {pop_retry_topic("A", "G", v2=False): 2, retry: 1}.items():
+        harness.broker.topics.create_internal(topic, 1, permitted if topic == retry else 6)
+        harness.broker.offsets.commit("G", topic, 0, 0)
+        for _ in range(count):
+            harness.broker.store.put(MessageToStore(topic, 0, b"m", {}, 0, pack_host(("10.0.0.1", 5000))))
+    assert values(harness.engine, LAG) == {"G false A": 0, "G true A": lag}
 
 
 def test_topic_without_permissions_has_no_lag(harness: EngineHarness) -> None:
