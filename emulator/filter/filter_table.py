@@ -21,18 +21,22 @@ TopicGroup = tuple[str, str]
 FILE_INTERVAL_MS = 10_000
 """The interval at which upstream writes the filters to their file."""
 UNUSED_AT_START_MS = 30_000
-"""Filters of a previous run count as unused since this long (ms) before the broker's start."""
+"""Filters of a previous run count as unused since this long (ms) before the start, or since they were registered."""
 
 
 @value
 class FilterData:
-    """A compiled expression of a group and topic; `unused_since` (ms) is None while the group uses it."""
+    """A compiled expression of a group and topic. `unused_since` is None while the group uses it.
+
+    `born_ms` is the time of the heartbeat that brought the expression. Times are in ms since the epoch.
+    """
 
     expression: str
     expression_type: str
     version: int
     filter: SqlFilter
     _: KW_ONLY
+    born_ms: int
     unused_since: int | None = None
 
 
@@ -50,10 +54,15 @@ class FilterTable:
         self._file: FileImage[TopicGroup, FilterData] = FileImage(scheduler, lambda: FILE_INTERVAL_MS)
 
     def restore(self, state: Mapping[TopicGroup, FilterData]) -> None:
-        """Start with the filters of the previous run; until the next heartbeat they count as unused."""
-        unused_since = self._scheduler.now_ms - UNUSED_AT_START_MS
+        """Start with the filters of the previous run; until the next heartbeat they count as unused.
+
+        Source: ConsumerFilterManager.decode (5.3.3).
+        """
+        earliest = self._scheduler.now_ms - UNUSED_AT_START_MS
         for (topic, group), data in state.items():
-            self._data[topic, group] = replace(data, unused_since=unused_since) if data.unused_since is None else data
+            if data.unused_since is None:
+                data = replace(data, unused_since=max(earliest, data.born_ms))
+            self._data[topic, group] = data
             self._names.add(topic, group, (topic, group))
 
     def dump_on_stop(self) -> Mapping[TopicGroup, FilterData]:
@@ -102,7 +111,7 @@ class FilterTable:
             if old is not None and unchanged:
                 self._put(key, replace(old, version=subscription.sub_version, unused_since=None))
             else:
-                self._put(key, _compiled(subscription))
+                self._put(key, _compiled(subscription, self._scheduler.now_ms))
         elif subscription.sub_version == old.version and old.unused_since is not None:
             self._put(key, replace(old, unused_since=None))
 
@@ -146,7 +155,7 @@ class RetryFilter:
         return data is None or data.filter.matches_properties(properties)
 
 
-def _compiled(subscription: SubscriptionData) -> FilterData | None:
+def _compiled(subscription: SubscriptionData, now_ms: int) -> FilterData | None:
     """Compile a subscription; None if it does not compile or has an unknown expression type."""
     if subscription.expression_type != SQL92:
         return None
@@ -154,4 +163,4 @@ def _compiled(subscription: SubscriptionData) -> FilterData | None:
         compiled = SqlFilter(subscription.sub_string)
     except SqlError:
         return None
-    return FilterData(subscription.sub_string, SQL92, subscription.sub_version, compiled)
+    return FilterData(subscription.sub_string, SQL92, subscription.sub_version, compiled, born_ms=now_ms)

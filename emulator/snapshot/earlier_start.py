@@ -34,7 +34,11 @@ def _move(broker: BrokerState, by_ms: int) -> None:
         delay_offsets=services.delay_offsets,
         timer=_moved_timer(services.timer, by_ms),
         filters={
-            key: data if data.unused_since is None else replace(data, unused_since=data.unused_since + by_ms)
+            key: replace(
+                data,
+                born_ms=data.born_ms + by_ms,
+                unused_since=None if data.unused_since is None else data.unused_since + by_ms,
+            )
             for key, data in services.filters.items()
         },
     )

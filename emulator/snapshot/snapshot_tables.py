@@ -114,6 +114,7 @@ def broker_to_json(state: BrokerState) -> Form:
             [*key, data.expression, data.expression_type, data.version, data.unused_since]
             for key, data in services.filters.items()
         ],
+        "filtersBornMs": [data.born_ms for data in services.filters.values()],
         "log": {
             "fileBytes": log.segment_bytes,
             "files": [[number, log.full.get(number)] for number in log.segments],
@@ -134,6 +135,8 @@ def broker_from_json(form: Form) -> tuple[BrokerState, list[int]]:
     topics, groups = form["topics"], form["groups"]
     static = form.get("staticTopics", {"version": (0, 0), "table": []})
     mappings = [_mapping(each) for each in static["table"]]
+    filters = form["filters"]
+    born = form.get("filtersBornMs", [0] * len(filters))
     state = BrokerState(
         config=_config(BrokerConfig(), form["config"]),
         log=_log(form["log"]),
@@ -151,8 +154,10 @@ def broker_from_json(form: Form) -> tuple[BrokerState, list[int]]:
             delay_offsets=_by_number(form["delayOffsets"]),
             timer=_timer(form["timer"]),
             filters={
-                (topic, group): FilterData(expression, kind, version, SqlFilter(expression), unused_since=unused_since)
-                for topic, group, expression, kind, version, unused_since in form["filters"]
+                (topic, group): FilterData(
+                    expression, kind, version, SqlFilter(expression), born_ms=born_ms, unused_since=unused_since
+                )
+                for (topic, group, expression, kind, version, unused_since), born_ms in zip(filters, born, strict=True)
             },
         ),
         mappings={each.topic: each for each in mappings},

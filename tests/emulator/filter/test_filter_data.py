@@ -116,10 +116,20 @@ def test_a_crash_loses_filter_data_not_yet_written(harness: EngineHarness, befor
     assert pull(harness, 3) == found
 
 
-def test_after_a_restart_filter_data_of_an_absent_group_expire(harness: EngineHarness) -> None:
-    """After a restart filter data expire as if their group had left shortly before, unless it returns."""
+@pytest.mark.parametrize(
+    ("age_ms", "unused_ms"), [(0, 0), (10_000, 10_000), (UNUSED_AT_START_MS + 1, UNUSED_AT_START_MS)]
+)
+@pytest.mark.parametrize(("early_ms", "found"), [(1, [b"red"]), (0, [b"blue"])])
+def test_after_a_restart_filter_data_of_an_absent_group_expire(
+    harness: EngineHarness, age_ms: int, unused_ms: int, *, early_ms: int, found: list[bytes]
+) -> None:
+    """They expire as if their group had left 30 s before the start, or with the heartbeat that brought them, if later.
+
+    Source: ConsumerFilterManager.decode (5.3.3).
+    """
     subscribe(harness, RED, 5)
+    harness.advance(age_ms)
     harness.broker.restart()
-    harness.advance(DEAD_FOR_MS - UNUSED_AT_START_MS)
+    harness.advance(DEAD_FOR_MS - unused_ms - early_ms)
     subscribe(harness, BLUE, 3)
-    assert pull(harness, 3) == [b"blue"]
+    assert pull(harness, 3) == found
