@@ -34,6 +34,11 @@ DEVIATIONS = (
         "changes that arrive in one turn of the event loop cause one notification, sent after the last of these"
         " changes",
     ),
+    Deviation(
+        "messages of a slave that was empty when it connected to a master with more than one commit log file",
+        "those of the last file, which has 1 GiB by default",
+        "all that the master has left; a file has 16 MiB by default",
+    ),
     Deviation("null in a set of a body, such as `tagsSet`", "kept and listed", "left out"),
     Deviation(
         "unknown name of an enum in a body, such as `consumeType`",

@@ -2,8 +2,8 @@
 
 A slave has a record as soon as its master has it; upstream takes milliseconds. A master and a slave that both run are
 connected at once; upstream retries every five seconds. If a master has lost records in a power loss, its slave discards
-them here; upstream's slave keeps data that can never be consistent again. An empty slave receives all records here;
-upstream sends it only those of the master's last file (DefaultHAConnection).
+them here; upstream's slave keeps data that can never be consistent again. An empty slave receives all records that its
+master has left; upstream sends it only those of the last file (DefaultHAConnection).
 Source: DefaultHAService, SlaveSynchronize, BrokerController (5.3.3).
 """
 
@@ -61,7 +61,8 @@ class Replica:
     def connect(self) -> None:
         """Start replication if both run; first send the slave the records that it lacks.
 
-        If the master has already deleted some of those records, replication does not start, as in upstream.
+        If the master has already deleted some of those records, replication does not start, as in upstream. An empty
+        slave begins with the first record that its master has left.
         """
         master, slave = self.master.store, self.slave.store
         self.disconnect()
@@ -69,6 +70,8 @@ class Replica:
             self._timer.master_began()
         if not (self.master.running and self.slave.running):
             return
+        if slave.log.max_offset == 0 < master.log.min_offset:
+            slave.log.begin_at(master.log.min_offset)
         if slave.log.max_offset < master.log.min_offset:
             return
         # `common_end()` saves the comparison of the whole logs.

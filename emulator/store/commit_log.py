@@ -70,6 +70,10 @@ class CommitLog:
         self.max_offset = self._last * segment_bytes + len(self._tail)
         self._set_end()
 
+    def begin_at(self, physical_offset: int) -> None:
+        """Let an empty log begin with the segment at a physical offset."""
+        self.restore(self.segment_bytes, {physical_offset // self.segment_bytes: bytearray()}, {})
+
     def files(self) -> tuple[dict[int, bytearray], dict[int, int]]:
         """Return the segments by number and the times at which they became full (ms), for `restore`; not copied."""
         return self._segments, self._full

@@ -396,6 +396,7 @@ class MessageStore:
             queue = self.queues.get((found.topic, found.queue_id))
             if queue is None:
                 queue = self._find_or_create_queue(found.topic, found.queue_id)
+            if queue.max_offset == 0:
                 queue.first = found.queue_offset
             is_batch = found.sys_flag & records.SYS_INNER_BATCH
             with appending_batches_of(messages_in_record(found.property_map()) if is_batch else 1, queue):

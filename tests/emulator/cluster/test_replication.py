@@ -291,6 +291,22 @@ def test_a_slave_that_lacks_deleted_records_receives_nothing_more() -> None:
     assert pair.slave.store.max_offset("T", 0) == 1
 
 
+def test_an_empty_slave_receives_all_messages_that_its_master_has_left() -> None:
+    """It begins with the first file of its master, where upstream begins with the last one (DefaultHAConnection)."""
+    pair = make_pair(store_max_bytes=1_000_000, max_message_size=1000, slave_read_enable=True)
+    pair.engine.stop(pair.slave)
+    for number in range(3000):
+        pair.send("T", b"%1000d" % number)
+    pair.engine.start(pair.slave)
+    pair.send("T", b"last")
+    first = pair.broker.store.min_offset("T", 0)
+    assert first > 0
+    assert pair.slave.store.min_offset("T", 0) == first
+    of_master, of_slave = logs(pair)
+    assert of_master == of_slave
+    assert pair.pull_slave(first).records == pair.pull("T", first).outcome.records  # type: ignore[union-attr]  # a result
+
+
 def test_a_slave_keeps_the_old_queue_of_a_recreated_topic(pair: Pair) -> None:
     """A slave keeps the old queue of a recreated topic and adds no message until the master's queue is as long."""
     for number in range(3):
