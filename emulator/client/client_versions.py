@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from functools import cache
 
+from ..kernel.errors import EngineError
+from ..kernel.response_code import ResponseCode
+
 VERSION_3_0_7 = 28
 """The number of V3_0_7_SNAPSHOT, the first version whose consumers report and reset offsets on request."""
 VERSION_3_1_8 = 62
@@ -10,8 +13,15 @@ VERSION_3_1_8 = 62
 
 
 def version_text(version: int) -> str:
-    """Return the name of a version number from 0. Raises IndexError for a number above the table."""
-    return _names()[version]
+    """Return the name of a version number. Raises IndexError above the table, and SYSTEM_ERROR for a negative number.
+
+    The latter is upstream's ArrayIndexOutOfBoundsException.
+    """
+    names = _names()
+    if version < 0:
+        remark = f"java.lang.ArrayIndexOutOfBoundsException: Index {version} out of bounds for length {len(names)}"
+        raise EngineError(ResponseCode.SYSTEM_ERROR, remark)
+    return names[version]
 
 
 def release_of(version: int) -> str:

@@ -8,6 +8,8 @@ from rocketmq_testkit.emulator.client.client_versions import (
     version_number,
     version_text,
 )
+from rocketmq_testkit.emulator.kernel.errors import EngineError
+from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 
 
 @pytest.mark.parametrize(
@@ -30,6 +32,15 @@ def test_a_version_name_has_the_number_of_upstream(name: str, number: int | None
     assert version_number(name) == number
     if number is not None:
         assert version_text(number) == name.upper()
+
+
+@pytest.mark.parametrize("number", [-1, -1_000])
+def test_a_negative_number_has_no_version_name(number: int) -> None:
+    """Source: MQVersion.getVersionDesc (5.3.3)."""
+    text = f"ArrayIndexOutOfBoundsException: Index {number} out of bounds for length 613"
+    with pytest.raises(EngineError, match=text) as refused:
+        version_text(number)
+    assert refused.value.code is ResponseCode.SYSTEM_ERROR
 
 
 @pytest.mark.parametrize(("number", "release"), [(0, "3.0.0.SNAPSHOT"), (479, "5.3.3"), (-1, ""), (100_000, "")])
