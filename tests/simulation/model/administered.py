@@ -80,10 +80,11 @@ class Administered:
     Source: ConsumerOffsetManager.cleanOffsetByTopic, which writes no file (5.3.3).
     """
     passed_over: set[str] = field(default_factory=set)
-    """Topics deleted after pops whose check points may still be in the merge buffer.
+    """Topics deleted after pops whose check points may still be in the merge buffer, or which had KV records.
 
     A check point in the buffer advances the offset in a new topic with that name, so that pops pass over its messages.
-    Source: PopBufferMergeService.commitOffset (5.3.3).
+    With KV records, the pull offset of the deleted topic does so.
+    Source: PopBufferMergeService.commitOffset, PopConsumerService.getPopOffset (5.3.3).
     """
     written: Offsets = field(default_factory=dict)
     """Offsets as of the time up to which `moves` are complete."""
@@ -104,12 +105,12 @@ class Administered:
         self.routes[name] = config.read_queue_nums, config.write_queue_nums, config.perm
         self.hidden.pop(name, None)
 
-    def delete_topic(self, name: str, now: int, *, buffers: bool) -> None:
+    def delete_topic(self, name: str, now: int, *, passes_over: bool) -> None:
         """Forget a topic with its messages, offsets and receipts. Its route stays.
 
-        `buffers` is True if the broker has a merge buffer of pops.
+        `passes_over` is True if the broker has a merge buffer of pops, or KV records of them.
         """
-        if buffers and self.taken.keys() & self.bodies(name):
+        if passes_over and self.taken.keys() & self.bodies(name):
             self.passed_over.add(name)
         self.topics.pop(name, None)
         self.deleted[name] = now

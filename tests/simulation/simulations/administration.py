@@ -93,8 +93,9 @@ def delete_topic(simulation: "AllOperations", action: Action) -> None:
     if (POPPERS, name) not in simulation.session.broker.offsets.committed:
         simulation.side.left_over |= simulation.side.bodies(name)
     if not simulation.request(topics.DeleteTopic(name), "INVALID_PARAMETER" if refused else ""):
-        buffers = simulation.session.broker.config.enable_pop_buffer_merge
-        simulation.side.delete_topic(name, simulation.session.now_ms, buffers=buffers)
+        config = simulation.session.broker.config
+        passes_over = config.enable_pop_buffer_merge or config.pop_consumer_kv_service_enable
+        simulation.side.delete_topic(name, simulation.session.now_ms, passes_over=passes_over)
         simulation.stale += [held for held in simulation.handles if held.topic == name]
         simulation.handles = [held for held in simulation.handles if held.topic != name]
 
