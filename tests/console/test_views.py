@@ -160,3 +160,14 @@ def test_journal_shows_the_fields_of_a_line_and_follows(browser: Browser, quiet:
     assert browser.rows("Lines") == lines
     browser.click("Follow")
     browser.until(lambda: len(browser.rows("Lines")) == len(lines) + 1)
+
+
+def test_group_is_shown_whatever_the_names_of_others(browser: Browser, quiet: Emulator) -> None:
+    """The page finds a group among many whose names contain its own, and a group of the broker."""
+    for number in range(201):
+        quiet.group(f"a-pay-{number}")
+    quiet.group("pay")
+    browser.open(quiet.control, "group/pay")
+    browser.shows("0 members, lag 0")
+    browser.go("group/TOOLS_CONSUMER")
+    browser.shows("0 members, lag 0")
