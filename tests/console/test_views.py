@@ -146,6 +146,19 @@ def test_long_lists_have_pages(browser: Browser, quiet: Emulator) -> None:
     browser.until(lambda: "order 24" in browser.rows(caption)[0])
 
 
+def test_buttons_lead_to_no_page_behind_the_found_rows(browser: Browser, quiet: Emulator) -> None:
+    """The last page has no next one, also if the emulator has not read all rows. A further row has one."""
+    browser.open(quiet.control, "scheduled")
+    assert [browser.script(DISABLED_OF_PAGER, total) for total in (2_000, 2_001)] == [[False, True], [False, False]]
+
+
+DISABLED_OF_PAGER = """const [total] = arguments; return import("/console/web/parts.js").then(({ pager }) => {
+  const pages = pager(() => {});
+  pages.show({ rows: Array(50).fill({}), offset: 1950, total, complete: false });
+  return [...pages.element.querySelectorAll("button")].map((each) => each.disabled);
+})"""
+
+
 def test_journal_shows_the_fields_of_a_line_and_follows(browser: Browser, quiet: Emulator) -> None:
     """A line can be opened to show all its fields. Without `Follow` new lines do not appear."""
     browser.open(quiet.control, "journal")
