@@ -116,10 +116,19 @@ def test_rule_is_added_from_the_form_of_the_schema(browser: Browser, quiet: Emul
     browser.choose("Fault", "preset lossy-acks")
     browser.fill("loss", "0.5")
     browser.click("Add rule")
-    browser.noticed("is added")
-    browser.until(lambda: len(browser.rows("Rules of faults")) > 1)
+    browser.noticed("Rules drop_request, drop_response are added")
+    browser.until(lambda: len(browser.rows("Rules of faults")) == 2)
     browser.click("Remove all")
-    browser.noticed("rules are removed")
+    browser.noticed("2 rules are removed")
+    browser.fill("loss", "0")
+    browser.click("Add rule")
+    browser.noticed("No rule is added")
+    browser.choose("Fault", "then drop_response")
+    browser.fill("name", "lost")
+    browser.click("Add rule")
+    browser.noticed("Rule lost is added")
+    browser.click("Remove all")
+    browser.noticed("1 rule is removed")
     assert list(quiet.faults) == []
 
 
