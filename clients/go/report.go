@@ -10,8 +10,9 @@ import (
 // historiesMax is the number of messages whose history the log of a failed test has.
 const historiesMax = 5
 
-// acknowledged is the reason of an explanation about a message that a group has finished.
-const acknowledged = "ACKNOWLEDGED"
+// acknowledged and broadcast are the reasons of explanations about messages that a group has finished. Members of a
+// broadcasting group report no acknowledgements.
+const acknowledged, broadcast = "ACKNOWLEDGED", "BROADCAST"
 
 // logHistories writes what became of the messages that not every group has acknowledged to the log of a failed test. A
 // message that brokers have copied to retry topics and dead letter queues is there once: its history has the copies.
@@ -68,7 +69,7 @@ func (r *RocketMQ) unfinished(message Message) (string, error) {
 		lines = nil
 	}
 	for _, group := range found.Groups {
-		if group.Reason != acknowledged {
+		if group.Reason != acknowledged && group.Reason != broadcast {
 			lines = append(lines, group.Sentence)
 		}
 	}

@@ -7,7 +7,8 @@ import java.util.Set;
 
 /** The text about the messages of a failed test that not every group has acknowledged. */
 final class Report {
-    private static final String ACKNOWLEDGED = "ACKNOWLEDGED";
+    /** Verdicts of groups that have finished a message. Members of a broadcasting group report no acknowledgements. */
+    private static final Set<String> DONE = Set.of("ACKNOWLEDGED", "BROADCAST");
     private static final int HISTORIES_MAX = 10;
     private static final String COPIES = "%";
 
@@ -72,7 +73,7 @@ final class Report {
         }
         List<String> sentences = new ArrayList<>();
         for (Explanation group : explained.groups()) {
-            if (!group.reason().equals(ACKNOWLEDGED)) {
+            if (!DONE.contains(group.reason())) {
                 sentences.add(group.sentence());
             }
         }
