@@ -251,6 +251,8 @@ def test_unusable_journal_files_are_refused_by_name(session: SparkSession, tmp_p
     (tmp_path / "empty").mkdir()
     (tmp_path / "journal.csv").write_text("")
     (tmp_path / "no.parquet").mkdir()
+    (tmp_path / "text.parquet").write_text("nonsense")
+    (tmp_path / "text.jsonl.gz").write_text("nonsense")
     (tmp_path / "empty.jsonl").write_text("")
     for path, problem in (
         (tmp_path / "none.jsonl", "there is no such journal"),
@@ -258,6 +260,8 @@ def test_unusable_journal_files_are_refused_by_name(session: SparkSession, tmp_p
         (tmp_path / "journal.csv", "the name of a journal ends with"),
         (tmp_path / "x.parquet", "x.parquet: the column ts_us is string; in a journal it is bigint"),
         (tmp_path / "no.parquet", "no.parquet: cannot be read as Parquet"),
+        (tmp_path / "text.parquet", "text.parquet: cannot be read as Parquet"),
+        (tmp_path / "text.jsonl.gz", "text.jsonl.gz: cannot be read as gzip"),
         (tmp_path / "empty.jsonl", "there is no event in the journal"),
         (written(tmp_path / "half.jsonl", half), "1 of 2 events have a seq"),
     ):
