@@ -88,11 +88,10 @@ class UserTable:
             if not (isinstance(username, str) and isinstance(secret, str) and username.strip() and secret.strip()):
                 raise TypeError("blank")
         except (ValueError, LookupError, TypeError, RecursionError):
-            raise ConfigError(
-                f'{key}={MASK}: not of the form {{"{name}": "ann", "{password}": "her secret"}}; give JSON of that form'
-            ) from None
+            form = f'{{"{name}": "ann", "{password}": "her secret"}}'
+            raise ConfigError(f"{key}={MASK}: not of the form {form}; give JSON of that form", key=key) from None
         if not self.stores_users:
-            raise ConfigError(f"{key}: the broker stores no users; set authenticationMetadataProvider, too")
+            raise ConfigError(f"{key}: the broker stores no users; set authenticationMetadataProvider, too", key=key)
         return User(username, secret, UserType.SUPER, UserStatus.ENABLE)
 
 

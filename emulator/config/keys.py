@@ -5,7 +5,7 @@ camelCase of the attribute. To add a key, add a field: the generated page, the n
 `updateBrokerConfig` follow from it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from difflib import get_close_matches
@@ -106,7 +106,7 @@ class Config:
         for name, value in properties.items():
             attribute = known.get(name)
             if attribute is None:
-                raise ConfigError(unknown_key(name, known))
+                raise unknown_key(name, known)
             changed[attribute] = self._convert(name, attribute, value)
         for attribute, value in changed.items():
             setattr(self, attribute, value)
@@ -127,7 +127,7 @@ class Config:
         """Return the value of a key by its public name. Raises ConfigError if the name is unknown."""
         attribute = self.attributes().get(name)
         if attribute is None:
-            raise ConfigError(unknown_key(name, self.attributes()))
+            raise unknown_key(name, self.attributes())
         return getattr(self, attribute)
 
     def _convert(self, name: str, attribute: str, value: Any) -> Any:
@@ -186,13 +186,13 @@ class Config:
         return type(self)(**{f.name: getattr(self, f.name) for f in fields(self)})
 
 
-def unknown_key(name: str, known: Any) -> str:
-    """Return the error text for a key that does not exist."""
+def unknown_key(name: str, known: Iterable[str]) -> ConfigError:
+    """Return the error for a key that does not exist."""
     if len(name) > _NAME_LENGTH_MAX:  # comparing it with every key would take too long
-        return f"unknown configuration key {name[:_NAME_LENGTH_MAX]}..."
-    nearest = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    return f"unknown configuration key {name}{hint}"
+        return ConfigError(f"unknown configuration key {name[:_NAME_LENGTH_MAX]}...", key=name)
+    nearest = next(iter(get_close_matches(name, list(known), n=1, cutoff=0.6)), None)
+    hint = "" if nearest is None else f"; did you mean {nearest}?"
+    return ConfigError(f"unknown configuration key {name}{hint}", key=name, nearest=nearest)
 
 
 def _text(value: Any) -> str:

@@ -26,6 +26,7 @@ from rocketmq_testkit.emulator.auth.policies import (
 )
 from rocketmq_testkit.emulator.auth.user_table import User, UserStatus, UserType
 from rocketmq_testkit.emulator.config import ConfigError
+from rocketmq_testkit.emulator.config.keys import camel_case
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 from rocketmq_testkit.emulator.operations.base import Done, Operation
@@ -271,6 +272,7 @@ def test_a_broker_with_an_invalid_initial_user_does_not_start(keys: dict[str, st
     with pytest.raises(ConfigError) as raised:
         make_harness(**{**WITH_PROVIDERS, **keys})
     assert error in str(raised.value)
+    assert raised.value.key == camel_case(next(iter(keys)))
 
 
 def test_the_proxys_own_user_is_created_beside_the_initial_user() -> None:

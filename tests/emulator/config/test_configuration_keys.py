@@ -1,5 +1,6 @@
 """Configuration keys: limits of their values, properties files, and errors for unknown keys."""
 
+from collections.abc import Callable
 from dataclasses import fields
 
 import pytest
@@ -53,16 +54,27 @@ def test_comments_and_blank_lines_of_a_properties_file_are_skipped() -> None:
 
 
 def test_an_unknown_key_is_rejected_with_the_nearest_name() -> None:
-    """Reading the value of an unknown key raises ConfigError with the nearest known name."""
-    with pytest.raises(ConfigError, match=r"unknown configuration key brokerNam.*did you mean brokerName"):
-        BrokerConfig().get("brokerNam")
+    """Reading or setting an unknown key raises ConfigError with the key and the nearest known name."""
+    config = BrokerConfig()
+    uses: tuple[Callable[[str], object], ...] = (
+        config.get,
+        lambda name: config.set(name, "x"),
+        lambda name: config.update({name: "x"}),
+    )
+    for use in uses:
+        with pytest.raises(ConfigError, match="key brokerNam; did you mean brokerName") as caught:
+            use("brokerNam")
+        assert (caught.value.key, caught.value.nearest) == ("brokerNam", "brokerName")
+    with pytest.raises(ConfigError) as caught:
+        config.get("x" * 40)
+    assert (caught.value.key, caught.value.nearest) == ("x" * 40, None)
     assert BrokerConfig().get("brokerName") == "broker-a"
 
 
 @pytest.mark.parametrize(("length", "whole"), [(_NAME_LENGTH_MAX, True), (_NAME_LENGTH_MAX + 1, False)])
 def test_an_unknown_key_longer_than_the_limit_is_cut_in_the_error(length: int, whole: bool) -> None:
     """A name of exactly the maximum length is shown in full, a longer one is cut."""
-    assert unknown_key("x" * length, ["brokerName"]).endswith("x" if whole else "x...")
+    assert str(unknown_key("x" * length, ["brokerName"])).endswith("x" if whole else "x...")
 
 
 def test_known_keys_are_read_as_by_upstream() -> None:
