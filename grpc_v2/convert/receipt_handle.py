@@ -2,8 +2,8 @@
 
     startOffset popTime invisibleTime reviveQueueId topicType brokerName queueId offset commitLogOffset
 
-The response of upstream's LOCAL proxy to ChangeInvisibleDuration has ten fields, with a stray 0 before the last. The
-emulator produces it only while the defect `changed_handle_loses_log_offset` is on, but it always parses such a handle.
+In the response of upstream's LOCAL proxy to ChangeInvisibleDuration it has ten fields, with a stray 0 before the last.
+The emulator writes such a handle only while the defect `changed_handle_loses_log_offset` is on, but parses it always.
 Source: ReceiptHandle, ExtraInfoUtil (5.3.3).
 """
 
@@ -101,8 +101,8 @@ class ReceiptHandle(NamedTuple):
     def changed(self, result: ChangeInvisibleResult, defects: Defects) -> "ReceiptHandle":
         """Return the handle of the same message after its invisible duration was changed.
 
-        The new check point has only this message. Upstream keeps the start offset of the pop, by which the broker
-        finds no check point, and sets no log offset (LocalMessageService.changeInvisibleTime).
+        The new check point has only this message. Upstream has two defects here (LocalMessageService): it keeps the
+        start offset of the pop, by which the broker finds no check point, and loses the log offset.
         """
         return self._replace(
             start_offset=self.start_offset if defects.ack_with_changed_handle_is_lost else self.offset,
@@ -111,6 +111,12 @@ class ReceiptHandle(NamedTuple):
             revive_queue_id=result.revive_qid,
             commit_log_offset=0 if defects.changed_handle_loses_log_offset else self.commit_log_offset,
         )
+
+    def encode_changed(self, result: ChangeInvisibleResult, defects: Defects) -> str:
+        """Return the text of the changed handle, for the response to ChangeInvisibleDuration."""
+        text = self.changed(result, defects).encode()
+        # Upstream appends the log offset to a handle that has one already: 0.
+        return f"{text} {self.commit_log_offset}" if defects.changed_handle_loses_log_offset else text
 
     def is_expired(self, now_ms: int) -> bool:
         """True if the invisible duration has ended: another client may have received the message."""

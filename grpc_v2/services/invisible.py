@@ -58,11 +58,7 @@ class InvisibleDurationService:
     def _change_response(
         self, _call: RpcCall, request: sv.ChangeInvisibleDurationRequest, result: ChangeInvisibleResult
     ) -> sv.ChangeInvisibleDurationResponse:
-        requested = ReceiptHandle.parse(request.receipt_handle)
-        text = requested.changed(result, self.defects).encode()
-        if self.defects.changed_handle_loses_log_offset:
-            # LocalMessageService.changeInvisibleTime appends the log offset to a handle that has one already: 0.
-            text = f"{text} {requested.commit_log_offset}"
+        text = ReceiptHandle.parse(request.receipt_handle).encode_changed(result, self.defects)
         return sv.ChangeInvisibleDurationResponse(status=OK, receipt_handle=text)
 
 
