@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 
 class Closing(IntEnum):
-    """The action required of the socket's owner after the output is written."""
+    """The time at which the owner of the socket closes it."""
 
     NO = 0
+    """Not yet: the connection stays open."""
     AFTER_OUTPUT = 1
     ABORT = 2
+    """At once, with the output discarded."""
 
 
 class Output(Protocol):
@@ -52,7 +54,7 @@ class Output(Protocol):
         """Write raw bytes to the output, to break the protocol on purpose."""
 
     def close(self, closing: Closing) -> None:
-        """Close the socket: after the output, or at once with the output discarded."""
+        """Close the socket."""
 
 
 class Receiver(Protocol):
@@ -62,17 +64,20 @@ class Receiver(Protocol):
         """Receive a piece of the body. `ended` is True for the last one."""
 
     def client_lost(self, reason: str) -> None:
-        """Handle the loss of the client: no response is needed."""
+        """Cancel the request: no response to it can be sent any more."""
 
 
 class Application(Protocol):
     """Receives the requests of a connection."""
 
     def begin(self, stream: Http2Stream, head: RequestHead) -> Receiver | None:
-        """Start a new request. Returns the receiver of its body, None if there is none."""
+        """Start a new request. Returns the receiver of its body, None if the response is complete already."""
 
     def failed(self, receiver: Receiver | None, code: ErrorCode, reason: str) -> None:
-        """Handle a stream that the connection resets (its receiver), or the failure of the whole connection (None)."""
+        """Report a stream that the connection resets, or the failure of the whole connection.
+
+        `receiver` is None for the connection and for a stream whose request has none.
+        """
 
 
 class Http2Stream:
@@ -98,6 +103,7 @@ class Http2Stream:
         self.receiver: Receiver | None = None
         # Remaining bytes according to the client's content-length; None without content-length.
         self.body_left: int | None = None
+        # Bytes of DATA that the client may still send on this stream.
         self.receive_window = receive_window
         # Bytes of credit from WINDOW_UPDATE minus bytes sent. The stream's window is this plus the peer's initial
         # window. A change of the initial window therefore needs no update of open streams.
