@@ -257,7 +257,7 @@ class CppVerbs:
 
         def listen(_consumer: Any, handle: Any) -> int:
             try:
-                message = self._show(self._sdk.RecvMessage(handle)) if script.shows else {}
+                message = self._show(self._sdk.RecvMessage(handle)) if script.needs_fields else {}
                 body = self._memory.body(handle)
                 return _SUCCESS if self._driver.listen(name, script, message, body) == "success" else _LATER
             except Exception:

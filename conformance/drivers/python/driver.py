@@ -11,7 +11,7 @@ from typing import Any
 from ..python_common.command import Command, bad, unsupported
 from ..python_common.line import DriverLoop, Fields, protect_stdout
 from ..python_common.load import drain, send_many
-from ..python_common.script import OUTCOMES, Answers, Script
+from ..python_common.script import TRANSACTION_OUTCOMES, Answers, Script
 
 _PACKAGE = "rocketmq-python-client"
 
@@ -130,8 +130,8 @@ class PythonVerbs:
 
     def _send_tx(self, command: Command) -> Fields:
         outcome = command.text("outcome")
-        if outcome not in OUTCOMES:
-            raise bad(f"outcome is none of {', '.join(OUTCOMES)}")
+        if outcome not in TRANSACTION_OUTCOMES:
+            raise bad(f"outcome is none of {', '.join(TRANSACTION_OUTCOMES)}")
         producer = self._driver.on(command, self._sdk.Producer)
         transaction = producer.begin_transaction()
         reply = receipt(producer.send(self._message(command), transaction))
@@ -234,7 +234,7 @@ class PythonVerbs:
 
         class Listener(self._sdk.MessageListener):  # type: ignore[misc, name-defined]  # the SDK is not installed here
             def consume(self, message: Any) -> Any:
-                did = driver.listen(name, script, show(message) if script.shows else {}, message.body)
+                did = driver.listen(name, script, show(message) if script.needs_fields else {}, message.body)
                 if did == "throw":
                     raise RuntimeError("the listener throws, as the script says")
                 return results.SUCCESS if did == "success" else results.FAILURE

@@ -1,4 +1,4 @@
-"""Scripts of the caller: outcomes of a push consumer's listener, and answers of a producer to transaction checks."""
+"""Scripts of listeners and of transaction checks, from the commands `push` and `producer` (see PROTOCOL.md)."""
 
 import base64
 import threading
@@ -9,21 +9,22 @@ from typing import Any, Literal
 from .command import Command, bad
 
 Fields = dict[str, Any]
-Did = Literal["success", "fail", "throw", "suspend"]
+Did = Literal["success", "fail", "throw"]
+"""The outcome of a listener. No SDK with this script supports `suspend`."""
 
-OUTCOMES = ("COMMIT", "ROLLBACK", "UNKNOWN")
-"""The states of a transaction."""
+TRANSACTION_OUTCOMES = ("COMMIT", "ROLLBACK", "UNKNOWN")
+"""The decisions of a producer about a transaction."""
 
 _OTHERS = "*"
 
 
-def _of(table: dict[str, int], text: str) -> int:
-    return table.get(text, table.get(_OTHERS, 0))
+def _number_for(body: str, table: dict[str, int]) -> int:
+    return table.get(body, table.get(_OTHERS, 0))
 
 
 @dataclass(slots=True)
 class Script:
-    """The behavior of a push consumer's listener, from the fields of its command."""
+    """The behavior of a push consumer's listener. `fail` to `begin` are fields of its command `push`."""
 
     fail: dict[str, int]
     throw: dict[str, int]
@@ -42,8 +43,8 @@ class Script:
         return cls(fail, throw, hang_ms, command.flag("quiet"), begin=command.flag("begin"))
 
     @property
-    def shows(self) -> bool:
-        """True if the listener needs the fields of its messages."""
+    def needs_fields(self) -> bool:
+        """True if `act` or an event needs the fields of the messages."""
         return bool(self.fail or self.throw) or self.begin or not self.quiet
 
     def act(self, message: Fields, body: bytes) -> Did:
@@ -53,7 +54,7 @@ class Script:
         number in local retries, and another consumer of the group may have had the earlier attempts.
         """
         text = body.decode(errors="replace")
-        hang_ms = _of(self.hang_ms, text)
+        hang_ms = _number_for(text, self.hang_ms)
         if hang_ms:
             time.sleep(hang_ms / 1000)
         with self._lock:
@@ -63,9 +64,9 @@ class Script:
             key = (str(message["id"]), text)
             self._seen[key] = counted = self._seen.get(key, 0) + 1
         attempt = max(counted, message["attempt"] or 1)
-        if attempt <= _of(self.throw, text):
+        if attempt <= _number_for(text, self.throw):
             return "throw"
-        return "fail" if attempt <= _of(self.fail, text) else "success"
+        return "fail" if attempt <= _number_for(text, self.fail) else "success"
 
 
 class Answers:
@@ -80,7 +81,7 @@ class Answers:
 
     @classmethod
     def of(cls, command: Command) -> "Answers | None":
-        """Return a producer command's answers; None if it has no check. Raises Refusal for words that are no states."""
+        """Return a producer command's answers; None if it has no check. Raises Refusal for another word."""
         return cls(command.fields["check"]) if command.has("check") else None
 
     def next(self, body: str) -> tuple[str, int]:
@@ -94,6 +95,6 @@ class Answers:
 
 def _listed(answers: Any) -> list[str]:
     words = answers if isinstance(answers, list) else [answers]
-    if not words or not all(isinstance(word, str) and word in OUTCOMES for word in words):
-        raise bad(f"check is none of {', '.join(OUTCOMES)}, nor a list or a map of them")
+    if not words or not all(isinstance(word, str) and word in TRANSACTION_OUTCOMES for word in words):
+        raise bad(f"check is none of {', '.join(TRANSACTION_OUTCOMES)}, nor a list or a map of them")
     return words
