@@ -30,7 +30,7 @@ class DecodedResponse:
         return cls(command.code, command.remark, dict(command.ext_fields or {}), command.body)
 
     def without(self, *fields: str) -> "DecodedResponse":
-        """Return the response without ext fields that depend on other users of a shared queue."""
+        """Return the response without some of its ext fields, such as those that differ between runs."""
         return replace(self, fields={name: text for name, text in self.fields.items() if name not in fields})
 
     @property

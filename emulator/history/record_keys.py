@@ -1,4 +1,4 @@
-"""Numbers in place of the names that records of deliveries share: of queues, and of groups with their connections."""
+"""Gives numbers to queues, and to groups with their connections, so that records of deliveries need not hold names."""
 
 from collections.abc import Collection
 from typing import Generic, TypeVar

@@ -54,7 +54,7 @@ class PulledPart:
                 next_offset = high
             elif offset < low:
                 code, next_offset = ResponseCode.PULL_RETRY_IMMEDIATELY, low
-        if is_last and not is_first:  # the rules below hold for the first part, even if it is also the last
+        if is_last and not is_first:  # the rules below: all parts but the last, and the first in any case
             return code, next_offset, None
         if offset < low:
             return (ResponseCode.PULL_OFFSET_MOVED if is_first else ResponseCode.PULL_RETRY_IMMEDIATELY), low, None
