@@ -13,7 +13,7 @@ DEVIATIONS = (
         "limited to 4 MiB, or 1 MiB of JSON that is not ASCII; a longer one closes the connection",
     ),
     Deviation(
-        "JSON of a header or body with more than 100,000 opening brackets, colons and commas",
+        "JSON of a header or body with more than 100,000 opening brackets, colons and commas together",
         "read",
         "a header closes the connection, a body is rejected with SYSTEM_ERROR; a body of more than 4 MiB, or more"
         " than 1 MiB if it is not ASCII, is rejected as well",

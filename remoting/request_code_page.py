@@ -23,11 +23,12 @@ INTRODUCTION = """\
 All request codes of Apache RocketMQ 5.3.3, and how the emulator handles them. This page is generated from the request
 table by `python -m rocketmq_testkit.remoting.request_code_page > docs/request-codes.md`.
 
-Fields are the ext fields of the request: a plain name is a string, `:i` a 32-bit number, `:l` a 64-bit number and `:b`
-a boolean. `!` marks required fields: without one, the response has code 1, because upstream's handler fails. For a code
-that is *not implemented*, the response has code 3 and a remark that names the code. Codes that no broker or name server
-of upstream handles are unknown codes: the response has code 3. The operation is the emulator's name of the request,
-which the journal and the criteria of [faults](faults.md) use.
+Fields are the ext fields of the request; the table does not show bodies. A plain name is a string, `:i` a 32-bit
+number, `:l` a 64-bit number and `:b` a boolean. `!` marks required fields: without one, the response has code 1,
+because upstream's handler fails. The field `AccessKey` names the user that has signed the request, not the one that it
+changes. For a code that is *not implemented*, the response has code 3 and a remark that names the code. Codes that no
+broker or name server of upstream handles are unknown codes: the response has code 3. The operation is the emulator's
+name of the request, which the journal and the criteria of [faults](faults.md) use.
 
 Codes 310, 320 and 325 have upstream's one-letter names for the fields of 10 and 324: `a` producerGroup, `b` topic, `c`
 defaultTopic, `d` defaultTopicQueueNums, `e` queueId, `f` sysFlag, `g` bornTimestamp, `h` flag, `i` properties, `j`
