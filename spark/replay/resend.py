@@ -69,8 +69,8 @@ def replay(
 
     `speed` 1 is the recorded pace, by `storeTimestamp`; 10 is ten times as fast; None means no pacing. `keep` selects
     the order that is preserved: all messages of a queue, or all of a sharding key (messages without one go anywhere).
-    `tasks`: number of parallel senders, by default as many as Spark runs at once. With pacing all tasks must run at
-    once. Raises OptionError, SchemaError, ClusterError; RowError and SendError inside Spark's PythonException.
+    `tasks`: number of parallel senders, by default as many as Spark runs at once. With `speed` there may be no
+    more. Raises OptionError, SchemaError, ClusterError; RowError and SendError inside Spark's PythonException.
     """
     checked = sink_options(dict(options))
     if speed is not None and not speed > 0:
