@@ -71,12 +71,13 @@ def a_batch_ack_accepts_long_json_keys(t: RemotingContext) -> None:
 
 @remoting_case("AckMessageProcessor.processRequest")
 def a_batch_ack_of_redelivered_messages_names_the_original_topic(t: RemotingContext) -> None:
-    """A batch entry for redelivered messages names the original topic and marks the retry topic with the `r` digit."""
+    """A batch entry for redelivered messages names the original topic; the digit `r` means their retry topic."""
     group = popping(t, 2)
     group.fail_and_wait_for_retry(2)
     handle = group.handles(invisible_ms=1000)[0]
     t.note("handle", handle)
     t.note("acknowledged", batch_ack(t, entry(group, handle, [0])), 0)
+    # Two copies from the first pop, and one of the message that was not acknowledged after the second.
     t.note("came back", [each.reconsume_times for each in group.wait_for_copies(3)])
     t.wait(2)
     t.note("copies in all", group.count_copies())
