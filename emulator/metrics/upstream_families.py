@@ -146,7 +146,13 @@ _DECLARED: Sequence[Family] = (
     ),
     Family("rocketmq_storage_message_reserve_time", GAUGE, "Age of the oldest message.", MILLISECONDS, labels=STORE),
     Family("rocketmq_timer_enqueue_lag", GAUGE, "Timed messages that are not in the wheel yet.", labels=STORE),
-    Family("rocketmq_timer_enqueue_latency", GAUGE, "Delay of the entry into the wheel.", MILLISECONDS, labels=STORE),
+    Family(
+        "rocketmq_timer_enqueue_latency",
+        GAUGE,
+        "Time from the storage of a timed message to its entry into the wheel.",
+        MILLISECONDS,
+        labels=STORE,
+    ),
     Family("rocketmq_timer_dequeue_lag", GAUGE, "Timed messages in the wheel, not only due ones.", labels=STORE),
     Family(
         "rocketmq_timer_dequeue_latency",
@@ -167,7 +173,7 @@ _DECLARED: Sequence[Family] = (
     Family(
         "rocketmq_delay_message_latency",
         HISTOGRAM,
-        "Delay of a message that entered the wheel.",
+        "Time from the send of a timed message until it is due.",
         "seconds",
         labels=("topic", *STORE),
         bounds=DELAY_BOUNDS,

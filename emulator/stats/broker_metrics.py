@@ -14,8 +14,8 @@ BROKER: Final = "broker"
 class BrokerMetrics(Metrics):
     """Counters since the start of the run, and current sizes."""
 
-    messages_stored: int = counter("Messages stored since the start of the run, without those of system topics.")
-    messages_delivered: int = counter("Messages delivered since the start of the run, without those of system topics.")
+    messages_stored: int = counter("Messages stored, without those of system topics.")
+    messages_delivered: int = counter("Messages delivered, without those of system topics.")
     log_bytes: int = gauge("Bytes of all messages in the commit log.")
     waiting_pulls: int = gauge("Pulls that wait for messages.")
     _: KW_ONLY

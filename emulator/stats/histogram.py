@@ -11,7 +11,7 @@ CREATION_BOUNDS = (10, 100, SECOND_MS, 3 * SECOND_MS, 5 * SECOND_MS)
 FINISH_BOUNDS = (5, 60, 600, 3600, 43_200, 86_400)
 """Age of a half message when it is committed, in seconds (BrokerMetricsManager.registerMetricsView)."""
 DELAY_BOUNDS = (60, 600, 3600, 43_200, 86_400, 259_200)
-"""Delay of a message that enters the timer wheel, in seconds (DefaultStoreMetricsManager.getMetricsView)."""
+"""Seconds from the send of a timed message until it is due (DefaultStoreMetricsManager.getMetricsView)."""
 REQUEST_BOUNDS = (1, 3, 5, 7, 10, 100, SECOND_MS, 2 * SECOND_MS, 3 * SECOND_MS)
 """Time from a remoting request to its response, in ms (RemotingMetricsManager.getMetricsView)."""
 SCAN_BOUNDS = (1, 10, 100, SECOND_MS, 2 * SECOND_MS, 3 * SECOND_MS)

@@ -43,7 +43,7 @@ class MetricCounters:
         self.timer_left: Counter[str] = Counter()
         """Messages that entered and left the timer wheel, by topic."""
         self.delay_seconds: defaultdict[str, Histogram] = defaultdict(partial(Histogram, DELAY_BOUNDS))
-        """Delays of messages that entered the timer wheel, by topic."""
+        """Seconds from the send of a timed message until it is due, by topic."""
         self.topic_creations: Counter[tuple[bool, bool]] = Counter()
         """Requests that create or change a topic, by success and if it is a system topic."""
         self.group_creations: Counter[bool] = Counter()
