@@ -22,10 +22,10 @@ DEVIATIONS = (
     Deviation(
         "receipt handle in the response of ChangeInvisibleDuration",
         "ten fields: a stray 0 precedes the commit log offset, so forwarding the message to the dead letter queue"
-        " takes the first message of the log instead. The start offset is that of the pop, so the handle"
-        " acknowledges only the first message of the pop; an acknowledgement of a later one is lost, and the message"
-        " is redelivered",
-        "nine fields with the right commit log offset and the message's own offset as the start offset",
+        " takes the first message of the log instead. The first field is still the offset of the pop's first"
+        " message, so the handle acknowledges only that message; an acknowledgement of a later one is lost, and the"
+        " message is redelivered",
+        "nine fields with the right commit log offset; the first one is the message's own offset",
         ("ack_with_changed_handle_is_lost", "changed_handle_loses_log_offset"),
     ),
     Deviation(

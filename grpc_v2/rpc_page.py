@@ -37,8 +37,8 @@ _DIFFERENCES = """\
 
 The emulator differs from 5.3.3 in these rows with every configuration, except that an empty `settingsPushAgainMillis`
 stops the repetition of settings. A fault can switch on the defects in the last column, as in
-`faults.upstream_defect("route_cache")`. All other differences need [a configuration key](config-keys.md), whose default
-is upstream's behavior.
+`faults.upstream_defect("route_cache")`. A difference that is not listed here needs [a configuration
+key](config-keys.md), whose default is upstream's behavior.
 """
 
 

@@ -15,8 +15,8 @@ _DEFECTS = (
     UpstreamDefect(
         "ack_with_changed_handle_is_lost",
         _ALL,
-        "The receipt handle in a response to ChangeInvisibleDuration keeps the start offset of the pop: an"
-        " acknowledgement of a message that was not the first of its pop succeeds without effect, and the message is"
+        "The receipt handle in a response to ChangeInvisibleDuration still has the offset of the pop's first"
+        " message: an acknowledgement of a later message of the pop succeeds without effect, and the message is"
         " redelivered",
         "LocalMessageService.changeInvisibleTime",
         shown_by=("grpc_invisible.a_later_message_of_a_batch_is_acknowledged_with_its_new_handle",),
