@@ -217,10 +217,10 @@ def _flow(value: Any) -> str:
 
 
 def _defects() -> Iterator[str]:
-    yield "| defect | versions | effect | upstream |"
+    yield "| defect | versions | effect | source |"
     yield "|---|---|---|---|"
     for each in UPSTREAM_DEFECTS.values():
-        yield f"| `{each.name}` | {', '.join(each.versions)} | {each.upstream} | {each.source} |"
+        yield f"| `{each.name}` | {', '.join(each.versions)} | {each.effect} | {each.source} |"
 
 
 def _versions(record: ReactionRecord) -> Iterator[str]:

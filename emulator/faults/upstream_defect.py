@@ -9,14 +9,14 @@ from ..kernel.value_class import frozen_value
 class UpstreamDefect:
     """One defect.
 
-    `versions`: the recorded versions that have it. `upstream`: one sentence about its effect on clients. `source`: the
-    class of upstream. `shown_by`: conformance cases, and scenarios as `scenario@sdk`, whose recorded outcome it causes;
-    a case that several defects name needs all of them. It is empty if the outcome of no case depends on the defect.
+    `versions`: those that have it, among the versions in `conformance/recorded/`. `effect`: one sentence about clients.
+    `source`: the class of upstream. `shown_by`: the conformance cases, and the scenarios as `scenario@sdk`, whose
+    recorded outcome needs this defect. An outcome needs all defects that name its case.
     """
 
     name: str
     versions: tuple[str, ...]
-    upstream: str
+    effect: str
     source: str
     _: KW_ONLY
     shown_by: tuple[str, ...]

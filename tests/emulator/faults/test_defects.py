@@ -15,7 +15,7 @@ def test_every_switch_is_described_in_the_table_and_off_at_first() -> None:
     for each in UPSTREAM_DEFECTS.values():
         assert set(each.versions) <= set(VERSIONS)
         assert each.versions
-        assert not each.upstream.endswith(".")
+        assert not each.effect.endswith(".")
 
 
 def test_a_defect_stays_on_until_its_last_holder_releases_it() -> None:
