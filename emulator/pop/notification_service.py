@@ -72,8 +72,8 @@ class NotificationService:
         self._pops = pops
         self._complete = complete
         self.polling = polling
-        self._retry = self._resume
-        """The bound method, which all waiting notifications share to save memory."""
+        self._resume_waiting = self._resume
+        """The bound method `_resume`, which all waiting notifications share to save memory."""
 
     @handles(Notification)
     def notify(self, call: Call, operation: Notification) -> Result | Parked:
@@ -87,7 +87,7 @@ class NotificationService:
         topic = self._check(call, operation.topic, operation.consumer_group, operation.queue_id)
         if self._has_message(operation, topic):
             return NotificationResult(True)
-        parked = self.polling.park(call, operation, None, operation.born_ms, resume=self._retry)
+        parked = self.polling.park(call, operation, None, operation.born_ms, resume=self._resume_waiting)
         if parked is ParkOutcome.WAITING:
             return PARKED
         return NotificationResult(False, polling_full=parked is ParkOutcome.FULL)
@@ -119,7 +119,7 @@ class NotificationService:
 
     def _queue_has_message(self, operation: Notification, topic: str, queue_id: int) -> bool:
         group = operation.consumer_group
-        # Upstream checks the batch of the normal topic's queue even when it examines the retry topic.
+        # For the retry topic, too, upstream checks the ordered batch of the queue with this id in the normal topic.
         group_queue = (operation.topic, group, queue_id)
         if operation.order and self._orders.blocks(group_queue, operation.attempt_id, 0):
             return False
@@ -132,10 +132,11 @@ class NotificationService:
             offset = self._buffer.next_read_offset((topic, group, queue_id), offset)
         return self._store.max_offset(topic, queue_id) > offset
 
-    def overdue_polls(self) -> Iterator[Timer]:
-        """Yield the timers of waiting requests that would find messages that are already stored.
+    def delivering_poll_ends(self) -> Iterator[Timer]:
+        """Yield the timers of long polls whose end will deliver messages that are already stored.
 
-        A message that becomes visible again does not wake a waiting pop, unless wakePollOnRedelivery is set.
+        A poll can wait although they are stored: no pop is woken by an offset reset, or by a message that becomes
+        visible again, unless wakePollOnRedelivery is set.
         """
         known: dict[tuple[str, str, int], bool] = {}
         for polling in self._pops.waiting():

@@ -90,8 +90,8 @@ class PopService:
         self.wake_ups = wake_ups
         self._revive_turn = -1
         self.polling = polling
-        self._retry = self._resume
-        """The bound method, which all waiting pops share to save memory."""
+        self._resume_waiting = self._resume
+        """The bound method `_resume`, which all waiting pops share to save memory."""
 
     @handles(PopMessage)
     def pop(self, call: Call, operation: PopMessage) -> Result | Parked:
@@ -190,7 +190,7 @@ class PopService:
                 self.wake_ups.wake_next(operation.topic, operation.consumer_group, operation.queue_id)
             self._reader.count_delivery(operation.topic, operation.consumer_group, operation.queue_id)
             return self._result(ResponseCode.SUCCESS, batch, "FOUND")
-        parked = self.polling.park(call, operation, message_filter, operation.born_ms, resume=self._retry)
+        parked = self.polling.park(call, operation, message_filter, operation.born_ms, resume=self._resume_waiting)
         if parked is ParkOutcome.WAITING:
             return PARKED
         code = ResponseCode.POLLING_FULL if parked is ParkOutcome.FULL else ResponseCode.POLLING_TIMEOUT

@@ -493,8 +493,8 @@ def test_a_check_point_beyond_the_timer_limit_holds_back_the_group_offset(harnes
     assert bodies(harness.popped("A")) == [b"0"]
 
 
-def test_an_offset_reset_makes_the_waiting_notification_of_its_queue_overdue(harness: EngineHarness) -> None:
-    """Resetting an offset wakes no request, but makes its wait overdue; waits of other queues are not overdue."""
+def test_after_an_offset_reset_the_end_of_a_waiting_notification_of_the_queue_delivers(harness: EngineHarness) -> None:
+    """An offset reset wakes no request. The end of a wait for its queue delivers, those of other queues do not."""
     harness.topic("A", 2)
     harness.engine.execute(harness.broker, CreateGroup(GroupConfig("G")))
     harness.send("A", queue=0)
@@ -503,8 +503,8 @@ def test_an_offset_reset_makes_the_waiting_notification_of_its_queue_overdue(har
         harness.engine.submit(harness.broker, Notification("G", "A", queue, 20_000, harness.now_ms)) for queue in (0, 1)
     ]
     assert [wait.outcome for wait in waits] == [None, None]
-    assert list(harness.broker.notifications.overdue_polls()) == []
+    assert list(harness.broker.notifications.delivering_poll_ends()) == []
     harness.broker.offsets.commit("G", "A", 0, 0)
-    assert len(list(harness.broker.notifications.overdue_polls())) == 1
+    assert len(list(harness.broker.notifications.delivering_poll_ends())) == 1
     waits[0].active = False
-    assert list(harness.broker.notifications.overdue_polls()) == []
+    assert list(harness.broker.notifications.delivering_poll_ends()) == []
