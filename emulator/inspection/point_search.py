@@ -34,7 +34,7 @@ class PointSearch:
         It has not if some are from before its start, if a client has sent them, or if the timer has stored them again.
         """
         noted = broker.pop_positions
-        begin_of_run = noted.first_timer_offset
+        begin_of_run = noted.timer_offset_at_start
         queue = broker.store.queue(TIMER_TOPIC, 0)
         if queue is None or not queue.physical:
             return True

@@ -16,21 +16,21 @@ from .check_point import CheckPoint
 from .consumer_order_info import GroupQueue
 
 FIRST_CLEANING = 4_096
-"""The number of positions at which those of deleted records are removed for the first time."""
+"""At this number of positions, those of deleted records are removed for the first time."""
 _SCANNED_MAX = 1 << 20
-"""The largest `last - first` times number of starts for which `starting_within` searches each offset by itself."""
+"""`starting_within` looks for each offset on its own if their number times the number of records is at most this."""
 _BYTES, _ORDER = 8, sys.byteorder
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Positions:
-    """First queue offset and physical offset of each check point, or of each acknowledgement, in the log's order."""
+    """Start offset and physical offset of each check point, or of each acknowledgement, in the log's order."""
 
     __slots__ = ("positions", "starts")
 
     def __init__(self) -> None:
         self.starts = array("q")
-        """The start offset of each check point or acknowledgement, which is an offset of the consumed queue."""
+        """The offset of the first message of each check point, or of the check point of an acknowledgement."""
         self.positions = array("q")
         """The physical offset of its record, at the same index."""
 
@@ -84,8 +84,8 @@ class PopPositions:
 
     def __init__(self, store: MessageStore) -> None:
         self._store = store
-        self.first_timer_offset = store.max_offset(TIMER_TOPIC, 0)
-        """The end of the timer topic at the start of the run: the run stores its records from this offset on."""
+        self.timer_offset_at_start = store.max_offset(TIMER_TOPIC, 0)
+        """The end of the timer topic at the start; check points and acknowledgements of this run wait beyond it."""
         self.queues: dict[GroupQueue, QueuePositions] = {}
         self.count = 0
         """The number of positions."""
@@ -94,16 +94,12 @@ class PopPositions:
     def note_point(self, point: CheckPoint, position: int) -> None:
         """Add a stored check point, whose offsets must ascend."""
         queue = self._queue((point.topic, point.group, point.queue_id))
-        queue.points.starts.append(point.start_offset)
-        queue.points.positions.append(position)
-        if point.diffs[-1] > queue.span:
-            queue.span = point.diffs[-1]
+        queue.span = max(queue.span, point.diffs[-1])
+        self._add(queue.points, point.start_offset, position)
 
     def note_ack(self, group_queue: GroupQueue, start_offset: int, position: int) -> None:
         """Add a stored acknowledgement; `start_offset` is that of the check point to which it belongs."""
-        acks = self._queue(group_queue).acks
-        acks.starts.append(start_offset)
-        acks.positions.append(position)
+        self._add(self._queue(group_queue).acks, start_offset, position)
 
     def count_from(self, position: int) -> int:
         """Return the number of positions at or after a physical offset."""
@@ -114,14 +110,17 @@ class PopPositions:
         )
 
     def _queue(self, key: GroupQueue) -> QueuePositions:
-        """Return the positions of a queue, and count the one that the caller adds to them."""
-        self.count += 1
-        if self.count > self._clean_at:
-            self._clean()
         queue = self.queues.get(key)
         if queue is None:
             queue = self.queues[key] = QueuePositions()
         return queue
+
+    def _add(self, noted: Positions, start_offset: int, position: int) -> None:
+        noted.starts.append(start_offset)
+        noted.positions.append(position)
+        self.count += 1
+        if self.count > self._clean_at:
+            self._clean()
 
     def _clean(self) -> None:
         log_begin = self._store.log.min_offset
