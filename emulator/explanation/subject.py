@@ -203,7 +203,7 @@ def fact(name: str, /, **values: object) -> Fact:
 
 
 def properties_of(copy: CopyView) -> Mapping[str, str]:
-    """Return the properties of a copy; those of redirected copies name their real topic."""
+    """Return the properties of a copy; those of delayed, timed and half copies name their real topic."""
     return records.property_map(copy.record)
 
 

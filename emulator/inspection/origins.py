@@ -1,4 +1,4 @@
-"""The topic and the group of a stored record: redirected, retried and dead messages are stored in other topics."""
+"""The topic and group of a stored record: timed, half, retried and dead messages are stored in other topics."""
 
 from collections.abc import Mapping
 

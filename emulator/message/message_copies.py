@@ -28,7 +28,7 @@ def copy_of(record: Record, properties: dict[str, str] | None = None) -> Message
 
 
 def original_queue_of(properties: Mapping[str, str]) -> tuple[str, int] | None:
-    """Return the original topic and queue id of a redirected message, or None if its properties lack them."""
+    """Return the original topic and queue id of a delayed, timed or half message; None if its properties lack them."""
     topic = properties.get(props.REAL_TOPIC)
     if not topic:
         return None
@@ -39,7 +39,7 @@ def original_queue_of(properties: Mapping[str, str]) -> tuple[str, int] | None:
 
 
 def restore_original_queue(message: MessageToStore) -> bool:
-    """Restore the original topic and queue of a redirected message. Returns False if its properties lack them."""
+    """Restore the topic and queue of a delayed, timed or half message. Returns False if its properties lack them."""
     original = original_queue_of(message.properties)
     if original is None:
         return False

@@ -28,6 +28,7 @@ SYS_TRANSACTION_ROLLBACK = 0xC
 SYS_BORN_HOST_V6 = 0x10
 SYS_STORE_HOST_V6 = 0x20
 HOST_BITS = SYS_BORN_HOST_V6 | SYS_STORE_HOST_V6
+"""The bits of `sys_flag` that mark IPv6 hosts. The store sets them, so a message to store has none."""
 NOT_QUEUED = SYS_TRANSACTION_PREPARED | HOST_BITS
 """Bits of the `sys_flag` of a message to store that keep it out of all queues: PREPARED, which prepared and rolled back
 messages share, and claims of IPv6 hosts that it does not have. With such a claim its record cannot be decoded."""

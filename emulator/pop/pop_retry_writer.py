@@ -54,7 +54,7 @@ class PopRetryWriter:
             properties,
             record.born_timestamp,
             self._store.store_host,
-            record.sys_flag & ~(records.SYS_BORN_HOST_V6 | records.SYS_STORE_HOST_V6),
+            record.sys_flag & ~records.HOST_BITS,
             record.flag,
             record.reconsume_times + 1,
         )
