@@ -289,7 +289,7 @@ def _order_to_number(name: str, right: SqlNode, order: _Order) -> Evaluate:
     parse = PARSERS[right.java_type]
     bound = right.value
     if right.java_type is JavaType.DOUBLE:
-        double = float(bound or 0.0)
+        double = float(bound)  # type: ignore[arg-type]  # a Double
 
         def against_double(properties: Properties) -> Truth:
             text = properties.get(name)

@@ -45,7 +45,7 @@ def compare(left: Value, left_type: JavaType, right: Value, right_type: JavaType
     """
     if left_type is right_type:
         if left_type is JavaType.DOUBLE:
-            return compare_doubles(float(left or 0.0), float(right or 0.0))
+            return compare_doubles(float(left), float(right))  # type: ignore[arg-type]  # two Doubles
         return (left > right) - (left < right)  # type: ignore[operator]  # two values of one comparable type
     if left_type is JavaType.BOOLEAN:
         if right_type is JavaType.STRING:
@@ -58,7 +58,7 @@ def compare(left: Value, left_type: JavaType, right: Value, right_type: JavaType
     if right_type is JavaType.BOOLEAN:
         return -1
     if JavaType.DOUBLE in (left_type, right_type):
-        return compare_doubles(float(left or 0), float(right or 0))
+        return compare_doubles(float(left), float(right))  # type: ignore[arg-type]  # two numbers
     return (left > right) - (left < right)  # type: ignore[operator]  # an Integer and a Long
 
 
