@@ -48,15 +48,15 @@ def the_slowest_broadcast_consumers_offset_is_stored_and_never_moves_back(t: Rem
 
 @remoting_case("PullMessageProcessor.isBroadcast")
 def offsets_are_tracked_only_for_known_broadcasting_push_consumers(t: RemotingContext) -> None:
-    """The broker tracks no offsets of unknown clients, of clustering consumers or of active (pull) consumers."""
-    topic, group = t.topic(queues=1), t.group()
+    """The broker tracks no offsets of active (pull) consumers, of clustering consumers or of unregistered clients."""
+    topic, active = t.topic(queues=1), t.group()
     t.sent(topic, 2)
-    t.pull(topic, group, offset=1, to=_broadcasting(t, topic, group, "CONSUME_ACTIVELY"))
-    shared = t.group()
-    t.heartbeat(t.new("client"), groups={shared: {topic: "*"}})
-    t.pull(topic, shared, offset=1)
-    third = t.group()
-    _broadcasting(t, topic, third)
-    t.pull(topic, third, offset=1)
+    t.pull(topic, active, offset=1, to=_broadcasting(t, topic, active, "CONSUME_ACTIVELY"))
+    clustering = t.group()
+    t.heartbeat(t.new("client"), groups={clustering: {topic: "*"}})
+    t.pull(topic, clustering, offset=1)
+    unregistered = t.group()
+    _broadcasting(t, topic, unregistered)
+    t.pull(topic, unregistered, offset=1)  # over a connection whose heartbeats do not name the group
     t.wait(SCAN_SECONDS)
-    t.note("noted", [tracked_offsets(t, topic, each) for each in (group, shared, third)])
+    t.note("noted", [tracked_offsets(t, topic, each) for each in (active, clustering, unregistered)])
