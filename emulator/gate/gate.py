@@ -219,7 +219,7 @@ class Gate:
 
     def record_success(self, node: str, client: str, label: str, request: RawRequest, *, number: int | None) -> None:
         """Write to the journal a request that a protocol layer completed successfully on its own."""
-        self._journal.served(self._scheduler.now_ms, node, client, label, request=request, number=number)
+        self._journal.succeeded(self._scheduler.now_ms, node, client, label, request=request, number=number)
 
     def record_fault(
         self,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NEWEST = 256
 """The number of newest entries that are never packed, because they are read most."""
 BACKLOG = 2 * NEWEST
-"""The number of unpacked entries at which packing begins."""
+"""The number of unpacked entries above which a block is packed."""
 
 
 _make: Callable[[type[JournalEntry], tuple[object, ...]], JournalEntry] = tuple.__new__
@@ -59,7 +59,7 @@ class Journal(WeaklyReferenced):
         self.dropped = 0
         """The number of entries that were written and are no longer in memory."""
         self.clears = 0
-        """The number of calls of `clear`, each of which counts entries from 0 again."""
+        """The number of calls of `clear`. After each, the entries are counted from 0 again."""
 
     @property
     def written(self) -> int:
@@ -106,10 +106,10 @@ class Journal(WeaklyReferenced):
         weight = SUBJECTS[subject.__class__](subject) + OUTCOMES[kept.__class__](kept)
         self._append(JournalEntry(now_ms, node, "refused", client, label, subject, kept, number), weight)
 
-    def served(
+    def succeeded(
         self, now_ms: int, node: str, client: str, label: str, *, request: RawRequest, number: int | None = None
     ) -> None:
-        """Record a request that succeeded without an operation. `number`: as in `Call`."""
+        """Record a request that a protocol layer completed successfully on its own. `number`: as in `Call`."""
         weight = SUBJECTS[RawRequest](request)
         self._append(JournalEntry(now_ms, node, "responded", client, label, request, Done(), number), weight)
 
@@ -203,10 +203,11 @@ class Journal(WeaklyReferenced):
     def pack_block(self) -> bool:
         """Pack the oldest unpacked entries. Returns True if there are more to pack.
 
-        It takes a fraction of a millisecond, and some with heavy entries, such as heartbeats with many subscriptions.
+        It takes a fraction of a millisecond; with heavy entries, such as heartbeats with many subscriptions, it takes a
+        few milliseconds.
         """
         self._backlog_is_reported = False
-        if len(self._entries) <= BACKLOG - NEWEST:
+        if len(self._entries) <= NEWEST:
             return False
         from .journal_blocks import BLOCK_ENTRIES, BLOCK_WEIGHT, Block
 
@@ -224,7 +225,7 @@ class Journal(WeaklyReferenced):
         self._packed += count
         self.held_bytes += block.held_bytes - weight
         self._drop()
-        return len(self._entries) > BACKLOG - NEWEST
+        return len(self._entries) > NEWEST
 
     # reading
 
@@ -249,6 +250,7 @@ class Journal(WeaklyReferenced):
     def _read(
         at: int, blocks: "list[Block]", newest: list[JournalEntry], since: int
     ) -> Iterator[tuple[int, JournalEntry]]:
+        """Yield the entries from the index `since` on. `at`: index of the first entry in `blocks`, dropped or not."""
         for block in blocks:
             if at + block.count > since:
                 entries = block.entries()

@@ -165,7 +165,7 @@ class RpcCall:
         )
 
     def journal_success(self) -> None:
-        """Journal a request that succeeded without an operation."""
+        """Journal a request that a service completed successfully without an operation."""
         request = raw_request(self.server_call.metadata, self.message)
         number = self.server_call.number
         self.rpc.gate.record_success(NODE, self.channel.channel_id, self.rpc.name, request, number=number)

@@ -102,7 +102,7 @@ def test_effects_and_rejections_of_a_protocol_survive_packing() -> None:
     journal.refused(
         6, "proxy", "grpc:c", "X", request=RawRequest({"a": "b"}, 7), outcome=Rejection(None, "N", "r"), number=9
     )
-    journal.served(7, "proxy", "grpc:c", "X", request=RawRequest({}), number=11)
+    journal.succeeded(7, "proxy", "grpc:c", "X", request=RawRequest({}), number=11)
     assert packed(journal) == list(journal)
     assert [entry.request for entry in packed(journal)] == [None, None, 9, 11]
 
