@@ -8,12 +8,12 @@ from .base import Operation, Result
 
 @value
 class GetTimerCheckPoint(Operation):
-    """Return the timer's check point as of the last write of its file. Raises SYSTEM_ERROR without a timer."""
+    """Return the timer check point as last written to its file. Raises SYSTEM_ERROR if `timerWheelEnable` is false."""
 
 
 @value
 class TimerCheckPointResult(Result):
-    """The check point of the timer.
+    """The timer check point: how far the timer has read its topic, and when that was written to its file.
 
     `read_ms`: all slots before this time are read. `taken`: number of messages read from the timer's topic.
     `log_bytes`: size of the timer log. `version` counts the writes of the file; the last one was at `changed_ms`.
@@ -31,7 +31,7 @@ class TimerCheckPointResult(Result):
 
 @value
 class GetTimerMetrics(Operation):
-    """Return the number of waiting timed messages of each topic. Raises SYSTEM_ERROR without a timer."""
+    """Return the number of waiting timed messages by topic. Raises SYSTEM_ERROR if `timerWheelEnable` is false."""
 
 
 @value
@@ -60,7 +60,8 @@ class GetAllDelayOffset(Operation):
 class DelayOffsetsResult(Result):
     """For each delay level, the queue offset up to which its messages were delivered.
 
-    `version` grows with every 200th scan of a level; `changed_ms` is the time of such a scan.
+    `version` grows by one with every 200 checks, those of all levels together. `changed_ms` is the time of the last
+    check; while `version` is 0, it is the start of the broker.
     """
 
     offsets: dict[int, int]

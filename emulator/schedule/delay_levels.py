@@ -5,7 +5,9 @@ second after its start. Here one timer per level is set to the check that will f
 Source: ScheduleMessageService, HookUtils.handleScheduleMessage (5.3.3).
 
 Not emulated: a clock that was set back, and endless retries. A copy is retried only if the store accepts no message at
-all. A copy that is rejected for another reason is dropped, while upstream retries it forever.
+all. A copy that is rejected for another reason is dropped, while upstream retries it forever. The version of the
+delivered offsets grows with every check of a level that has had a message. Upstream counts only deliveries and checks
+that find a waiting message, and keeps the version over a restart.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +36,10 @@ RETRY_PAUSE_MS = 100
 FIRST_CHECK_MS = 1000
 """Time of the first check after the start of the broker (ScheduleMessageService.FIRST_DELAY_TIME)."""
 VERSION_STEP = 200
-"""Number of checks after which the version of the offsets increases (BrokerConfig.delayOffsetUpdateVersionStep)."""
+"""Number of checks, of all levels together, after which the version of the offsets increases.
+
+Source: BrokerConfig.delayOffsetUpdateVersionStep (5.3.3).
+"""
 
 _UNITS_MS = {"s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 DELAYS = frozenset({props.DELAY})

@@ -1,4 +1,4 @@
-"""Timer metrics: the number of waiting messages per topic, and the check point of the timer's files.
+"""Timer metrics: the number of waiting messages per topic, and the timer check point.
 
 A message is added when it enters the wheel and subtracted when it leaves. A rolled message leaves and enters again,
 because its time is too far ahead for the wheel. A delete mark (see `recall_service`) subtracts one when it enters. When

@@ -392,7 +392,7 @@ class TimerService:
 
     @handles(GetTimerCheckPoint)
     def get_check_point(self, call: Call, operation: GetTimerCheckPoint) -> TimerCheckPointResult:
-        """Return the check point as of the last write of the file. Errors: SYSTEM_ERROR without a timer."""
+        """Return the timer check point as last written. Raises SYSTEM_ERROR if `timerWheelEnable` is false."""
         if not self._config.timer_wheel_enable:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "The checkpoint is null")
         interval = self._config.timer_flush_interval_ms
@@ -419,7 +419,7 @@ class TimerService:
 
     @handles(GetTimerMetrics)
     def get_metrics(self, call: Call, operation: GetTimerMetrics) -> TimerMetricsResult:
-        """Return the counts by topic. Errors: SYSTEM_ERROR without a timer."""
+        """Return the counts by topic. Raises SYSTEM_ERROR if `timerWheelEnable` is false."""
         if not self._config.timer_wheel_enable:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "The timer message store is null")
         return TimerMetricsResult(dict(self.metrics.topics), self.metrics.version, self.metrics.changed_ms)

@@ -82,7 +82,7 @@ class WaitingMessage:
 
 @value
 class FollowedTimer:
-    """The check point of a master's timer, as its slave last read it (TimerCheckPointResult without the log).
+    """The timer check point of a master, as its slave last read it (TimerCheckPointResult without the log).
 
     `read_ms`: all slots before this time are read. `taken`: number of messages read from the timer's topic. `version`:
     number of writes of the master's file, the last of them at `changed_ms`. Before the first check of the slave both
