@@ -6,7 +6,7 @@ import "time"
 // for that of the start.
 type ResetOptions struct {
 	// StartAt is the time after the reset. An emulator that has started from a snapshot refuses it. A fork with messages,
-	// such as that of a test, starts no earlier than it was made.
+	// such as that of a test, refuses a time before it was made.
 	StartAt time.Time
 	// Time is "real", or "frozen" to let only the test move the clock.
 	Time string

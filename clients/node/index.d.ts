@@ -278,7 +278,7 @@ export class RocketMQ {
   hold(name: string, options?: { timeout?: Duration; signal?: AbortSignal }): Promise<() => void>;
   reset(options?: {
     keepConnections?: boolean;
-    /** The time after the reset. A fork with messages, such as that of a test, starts no earlier than it was made. */
+    /** The time after the reset. A fork with messages, such as that of a test, refuses a time before it was made. */
     startAt?: Date | string;
     time?: "real" | "frozen";
   }): Promise<void>;

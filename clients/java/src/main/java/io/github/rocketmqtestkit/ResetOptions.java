@@ -12,8 +12,8 @@ public final class ResetOptions {
     private final Map<String, Object> fields = new LinkedHashMap<>();
 
     /**
-     * Sets the time after the reset. An emulator that has started from a snapshot refuses it. A fork with messages starts
-     * no earlier than it was made.
+     * Sets the time after the reset. An emulator that has started from a snapshot refuses it. A fork with messages
+     * refuses a time before it was made.
      */
     public ResetOptions startAt(Instant instant) {
         return startAt(instant.toString());
