@@ -190,7 +190,7 @@ func (r *RocketMQ) AssertDelayedUntil(t testing.TB, about About, instant time.Ti
 }
 
 // AssertIdle fails the test unless About.Group, or each group, has no message that is available, in flight, delayed or
-// half, and every client has sent its pending responses.
+// half. Without About.Group, every client must also have responded to the requests of brokers.
 func (r *RocketMQ) AssertIdle(t testing.TB, about About) {
 	t.Helper()
 	r.check(t, "idle", about.fields())

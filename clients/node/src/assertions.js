@@ -81,8 +81,8 @@ export class Assertions {
   }
 
   /**
-   * `group`, or each group, has no message that is available, in flight, delayed or half, and every client has sent its
-   * pending responses.
+   * `group`, or each group, has no message that is available, in flight, delayed or half. Without `group`, every client
+   * has also responded to the requests of brokers.
    */
   async assertIdle(about = {}) {
     await this.#check("idle", about);

@@ -108,7 +108,7 @@ public final class Group {
         return new Group(control, name, limit);
     }
 
-    /** Holds if no message is available, in flight, delayed or half, and each client has sent its pending responses. */
+    /** Holds if no message of the group is available, in flight, delayed or half. */
     public Group assertIdle() {
         return check("idle", Map.of(), limit);
     }
