@@ -14,7 +14,7 @@ from ..sdk.scenario_context import ScenarioContext
 from ..sdk.sdk_clients import text
 
 SECONDS = 150.0
-"""A message that a remoting client fails is redelivered after 10 s, which waiting polls do not notice."""
+"""A message that a remoting client fails is redelivered after 10 s, or later: it wakes no waiting poll."""
 
 
 def _made(s: ScenarioContext, name: str) -> str:

@@ -10,7 +10,7 @@ from ..sdk.scenario_context import ScenarioContext
 from ..sdk.sdk_clients import Consumer, text
 
 SECONDS = 150.0
-"""Remoting clients receive a failed message again after 10 s and after 30 s; waiting polls do not notice it."""
+"""Remoting clients receive a failed message again after 10 s and after 30 s, or later: it wakes no waiting poll."""
 SHORT_LEVELS = {"messageDelayLevel": " ".join(["1s"] * 18)}
 """Messages sent back by remoting clients wait one second, at every attempt."""
 RETRIES = 16
@@ -24,9 +24,12 @@ GONE_SECONDS = 4.0
 """A message that is sent back and kept is redelivered after slightly more than a second."""
 INVISIBLE_MS = 10_000
 """The shortest invisible duration that a proxy accepts."""
-HOUR_MS = 3_600_000
+OLD_MS = 5 * 3_600_000
+"""The Java SDK acknowledges a message that fails after its last retry if it is older than four hours."""
+YOUNG_MS = 15_000
+"""The Java SDK delays a younger one by the first of its delays (10 s, 30 s, 1 min, ...) that is longer than its age."""
 LONG_NAME = 130
-"""Length of a group name; topic names are limited to 127 bytes in a V1 record."""
+"""Length of a group name. A record of version 1 has at most 127 bytes for its topic, here the retry topic."""
 
 
 @scenario("ConsumeMessageConcurrentlyService.processConsumeResult", modes={"concurrent"}, time_passes=True)
@@ -135,7 +138,10 @@ def a_message_goes_to_the_dlq_after_16_retries_with_a_customized_policy(s: Scena
     },
 )
 def a_long_group_name_is_refused_or_its_failed_message_is_redelivered(s: ScenarioContext) -> None:
-    """A failed message is redelivered even if its group's name makes the retry topic too long for a V1 record."""
+    """A failed message is redelivered even if its group's name makes the retry topic too long for a V1 record.
+
+    Brokers of version 5.5.0 refuse to create a group with such a name.
+    """
     topic, group = s.topic(), s.admin.new("group").ljust(LONG_NAME, "x")
     s.admin.placeholders.put(group, "long group")
     if made := s.admin.request_group(group).code:
@@ -167,7 +173,7 @@ def a_failed_popped_message_is_redelivered(s: ScenarioContext) -> None:
     without={"node": "it makes a failed message visible again at once, whatever the retry policy"},
 )
 def a_message_goes_to_the_dlq_after_3_retries_with_an_exponential_policy(s: ScenarioContext) -> None:
-    """A message that always fails is delivered equally often with a policy of growing intervals."""
+    """A message that always fails is delivered once more than its group retries, at growing intervals."""
     _note_failures(s, s.topic(queues=8), s.group(retryMaxTimes=FEW_RETRIES, groupRetryPolicy=GROWING_POLICY))
 
 
@@ -186,7 +192,8 @@ def a_dlq_message_failed_by_its_consumer_is_redelivered(s: ScenarioContext) -> N
 
     If a consumer of the dead letter queue fails it, it is redelivered.
 
-    With the remoting protocol the second group's attempts continue from those of the first.
+    The second group's attempts continue from those of the first. With gRPC they are one higher: the proxy moves the
+    message when it would be redelivered, while a remoting client sends it back.
     """
     topic, group, other = s.topic(), s.group(retryMaxTimes=0), s.group(groupRetryPolicy=OWN_POLICY)
     dead = dlq_topic(group)
@@ -204,7 +211,9 @@ def a_dlq_message_failed_by_its_consumer_is_redelivered(s: ScenarioContext) -> N
     )
     if not s.grpc:
         s.admin.topic(name=retry_topic(other), queues=1)
-    second = s.consumer(other, dead, "concurrent", fail={"bad": 3 if s.grpc else 2})
+    # The second group fails its first attempt only.
+    first_attempt = 3 if s.grpc else 2
+    second = s.consumer(other, dead, "concurrent", fail={"bad": first_attempt})
 
     def consumed() -> bool:
         return any(message["ok"] for message in second.messages)
@@ -255,14 +264,14 @@ def an_unacknowledged_message_goes_to_the_dlq_after_the_retry_limit(s: ScenarioC
 
 @scenario("ConsumeMessagePopConcurrentlyService.checkNeedAckOrDelay", modes={"pop"}, time_passes=True)
 def a_popped_message_that_fails_after_16_retries_is_not_redelivered(s: ScenarioContext) -> None:
-    """A popped message that fails after its sixteenth retry is delayed if it is young, but never delivered again.
+    """A popped message that fails after its sixteenth retry is never delivered again, and is no dead letter.
 
-    The client measures its age with its own clock: after four hours it acknowledges the message. It never becomes a
-    dead letter.
+    The client acknowledges an old message, and changes the invisible duration of a young one, which the broker then
+    revives. The client measures the age with its own clock.
     """
     topic, group = s.pair("pop")
     consumer = s.consumer(group, topic, "pop", fail={"old": 99, "young": 99})
-    for content, age_ms in (("old", 5 * HOUR_MS), ("young", 15_000)):
+    for content, age_ms in (("old", OLD_MS), ("young", YOUNG_MS)):
         born_ms = int(time.time() * 1000) - age_ms
         s.admin.store(topic, content, unique=False, bornTimestamp=born_ms, reconsumeTimes=RETRIES)
     s.wait_for(1, consumer, prefix="old")
@@ -270,7 +279,7 @@ def a_popped_message_that_fails_after_16_retries_is_not_redelivered(s: ScenarioC
     watch = s.stopwatch()
     copies = pop_retry_topic(topic, group, v2=False)
     s.wait_until(lambda: s.stored(copies), "a copy", consumers=[consumer], seconds=SECONDS, jump_s=5)
-    s.note("after", watch.between(25, 60))
+    s.note("after", watch.between(25, 60))  # a delay of 30 s
     s.producer(topic).send(topic, "next")
     s.wait_for(1, consumer, prefix="next")
     s.wait_until_idle(consumer)
