@@ -13,15 +13,21 @@ _LIST = re.compile(r"^- ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Prose:
-    """Writes documentation with the names of a language. `code` is a piece of code, with `{}` for its text."""
+    """Writes documentation for a language. `name` returns the name of a field in it.
+
+    `code` is the markup of code in its documentation, such as `{@code {}}`, with `{}` in place of the code.
+    """
 
     shapes: Sequence[Shape]
     name: Callable[[Field], str]
     code: str
 
     def renamed(self, text: str, shape: Shape) -> str:
-        """Return a text about a type with the names of its fields, and of those of its items."""
-        near = [each for each in self.shapes if each.name in shape.items()]
+        """Replace the JSON names of fields in a text about a type by their names in the language.
+
+        These are the fields of the type, and of the types of its fields.
+        """
+        near = [each for each in self.shapes if each.name in shape.field_types()]
         names = {field.wire: self.name(field) for each in (*near, shape) for field in each.fields}
         return _CODE.sub(lambda found: self.code.replace("{}", names.get(found[1], found[1])), text)
 
@@ -37,7 +43,10 @@ def without_null(text: str) -> str:
 
 
 def wrapped(text: str, prefix: str, width: int = 120, *, item: str = "") -> list[str]:
-    """Return the lines of a text with a prefix. Items of lists, indented by `item`, begin on lines of their own."""
+    """Return the lines of a text, each with a prefix.
+
+    Items of lists, which are indented by `item`, begin on lines of their own, and so do lines that begin with HTML.
+    """
     lines: list[str] = []
     for each in re.split(r"\n(?=- |<)", text):
         indent = first = prefix

@@ -147,8 +147,8 @@ class Shape:
     about: Sequence[str]
     fields: Sequence[Field]
 
-    def items(self) -> set[str]:
-        """Return the names of the types of its fields."""
+    def field_types(self) -> set[str]:
+        """Return the names of the types of its fields, and of the items of those that are lists or maps."""
         kinds = [each.type for each in self.fields]
         kinds += [kind.item for kind in kinds if kind.item is not None]
         return {kind.kind for kind in kinds}
