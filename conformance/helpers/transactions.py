@@ -26,7 +26,7 @@ FAST_CHECKS: Mapping[str, str] = {
 }
 """The broker scans half messages every 3 s, and checks those older than 1 s.
 
-Op messages are written quickly: a half message scanned before its op message is checked although it has ended.
+A scan still checks an ended half message whose op message is not written yet, so these are written every 100 ms.
 """
 TWO_CHECKS: Mapping[str, str] = {**FAST_CHECKS, "transactionCheckMax": "2"}
 """FAST_CHECKS, with at most two transaction checks per half message."""
@@ -36,7 +36,7 @@ FREQUENT_SCANS: Mapping[str, str] = {"transactionCheckInterval": "1000", "transa
 
 @dataclass(frozen=True, slots=True)
 class Producers:
-    """A producer group that sends half messages to a topic: the context's calls bound to these two."""
+    """A producer group, `name`, that sends half messages to one topic, with the calls of a context."""
 
     t: RemotingContext
     topic: str
@@ -81,7 +81,10 @@ class Producers:
         return self.t.request(RequestCode.END_TRANSACTION, {**{name: asked[name] for name in own}, **end})
 
     def discarded(self, seconds: float = 40) -> list[ReceivedMessage]:
-        """Return the topic's half messages that are no longer checked, once there is one or after `seconds`."""
+        """Return the half messages of the topic that are no longer checked.
+
+        It waits until there is one, at most for `seconds`.
+        """
 
         def look() -> list[ReceivedMessage]:
             found = self.t.messages_of(TRANS_CHECK_MAX_TIME_TOPIC, self.t.group(name="cases-given-up"))
@@ -98,7 +101,10 @@ def transacting(t: RemotingContext, *, queues: int = 1) -> Producers:
 def checks(
     t: RemotingContext, connection: RemotingClient, count: int = 1, seconds: float = 20
 ) -> list[RemotingCommand]:
-    """Return the transaction checks received on a connection since the last call, once `count` or after `seconds`."""
+    """Return the transaction checks received on a connection since the last call of this function.
+
+    It waits until there are `count` of them, at most for `seconds`.
+    """
     found: list[RemotingCommand] = []
 
     def look() -> bool:

@@ -98,7 +98,7 @@ def _topics(group: GroupView, topics: Mapping[str, TopicView]) -> Iterator[IdleC
 
 
 def _brokers(group: GroupView, scene: Scene) -> Iterator[IdleClause]:
-    """Yield the masters with topics of a group that do not serve it."""
+    """Yield a clause for each master that has topics of the group and does not serve the group."""
     topics = [scene.topics[name] for name in own_topics(group) if name in scene.topics]
     names = {broker for topic in topics for broker in topic.brokers}
     for name in sorted(names & scene.masters.keys()):

@@ -1,6 +1,7 @@
 """Convert timestamps and durations of the protocol to milliseconds and back.
 
-The methods of the protobuf classes are not used, because they reject values outside the range of their calendar.
+The methods of the protobuf classes are not used, because they reject timestamps outside the years 1 to 9999, and
+durations of more than 10,000 years.
 """
 
 from google.protobuf.duration_pb2 import Duration

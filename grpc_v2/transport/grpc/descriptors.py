@@ -1,4 +1,6 @@
-"""Message descriptors built at run time, for the transport's own services and for reflection under another package.
+"""Message descriptors built at run time: for the services of the transport itself, and for reflection.
+
+Reflection shows the package under which a service is served, not the one in which its classes were compiled.
 
 A process has one default descriptor pool, in which official client packages register the real names. Descriptors built
 here have their own pools, so that both can coexist in one process.
