@@ -229,7 +229,7 @@ def test_a_batch_message_with_an_invalid_level_is_revived_without_delay(harness:
 
 
 def offsets(harness: EngineHarness) -> tuple[dict[int, int], int, int]:
-    """Return the delivered offsets, their version, and the time of that version since the start."""
+    """Return the delivered offsets, their version, and its time (ms) since the start."""
     result = harness.ask(DelayOffsetsResult, GetAllDelayOffset())
     return result.offsets, result.version, result.changed_ms - START_MS
 
