@@ -11,7 +11,7 @@ import orjson
 from .command import VERSION_5_3_3
 
 NOT_SET = "not set any response code"
-"""The remark of a response for which upstream's handler sets neither code nor remark. Its code is SUCCESS."""
+"""The remark of a response for which upstream's handler sets only a code. Source: createResponseCommand."""
 
 EMPTY_EXT = '"extFields":{},'
 HEAD = Struct(">II")
