@@ -33,7 +33,7 @@ from ..request.request_code import RequestCode
 from ..request.request_table import NoHeader, RequestTable, Role
 from ..request.required_rights import CONSUMER_GROUP_AND_TOPIC, no_rights, on_fields
 from ..wire.ext_fields import Header, Int, Long, header
-from ..wire.response_frame import NOT_SET, encode_found_response
+from ..wire.response_frame import NOT_SET, encode_read_response
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -144,7 +144,7 @@ def _pop_response(call: RemotingCall, result: PopResult) -> bytes:
         f'"reviveQid":"{result.revive_qid}","msgOffsetInfo":"{result.msg_offset_info}"'
     )
     remark = result.remark or ("FOUND" if result.messages else "NO_MESSAGE_IN_QUEUE")
-    return encode_found_response(
+    return encode_read_response(
         call.number, result.code, remark, fields, b"".join([each.record for each in result.messages])
     )
 
@@ -152,7 +152,7 @@ def _pop_response(call: RemotingCall, result: PopResult) -> bytes:
 def _peek_response(call: RemotingCall, result: PopResult) -> bytes:
     fields = f'"invisibleTime":"0","restNum":"{result.rest_num}","popTime":"0","reviveQid":"0"'
     remark = result.remark or ("FOUND" if result.messages else "NO_MESSAGE_IN_QUEUE")
-    return encode_found_response(
+    return encode_read_response(
         call.number, result.code, remark, fields, b"".join([each.record for each in result.messages])
     )
 

@@ -21,7 +21,7 @@ from ..request.request_table import RequestTable, Role
 from ..request.required_rights import no_rights, to_consume, to_send_back
 from ..wire.command import VERSION_MAX_RECONSUME_TIMES
 from ..wire.ext_fields import Header, Int, Long, header
-from ..wire.response_frame import encode_found_response
+from ..wire.response_frame import encode_read_response
 
 TABLE = RequestTable(Role.BROKER)
 
@@ -75,7 +75,7 @@ def _pull_response(call: RemotingCall, result: PullResult) -> bytes:
         f'"nextBeginOffset":"{result.next_begin_offset}","maxOffset":"{result.max_offset}",'
         f'"minOffset":"{result.min_offset}","topicSysFlag":"{result.topic_sys_flag}"'
     )
-    return encode_found_response(call.number, result.code, result.status.value, fields, concatenate(result.records))
+    return encode_read_response(call.number, result.code, result.status.value, fields, concatenate(result.records))
 
 
 def _static_topic_response(call: RemotingCall, result: PullResult) -> bytes:

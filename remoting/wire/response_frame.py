@@ -31,16 +31,19 @@ def encode_response(  # noqa: PLR0917  # called for each response: keywords woul
 
 
 def encode_success(opaque: int, ext_text: str = "", body: bytes = b"") -> bytes:
-    """Encode a success response without remark. `ext_text`: none, or the ext fields as `EMPTY_EXT`."""
+    """Encode a success response without remark. `ext_text`: empty, or JSON text in the form of `EMPTY_EXT`."""
     header = f'{{"code":0,{ext_text}"flag":1,"language":"JAVA","opaque":{opaque},{TAIL}'.encode()
     size = len(header)
     return HEAD.pack(4 + size + len(body), size) + header + body
 
 
-def encode_found_response(  # noqa: PLR0917  # called for each response: keywords would cost it time
+def encode_read_response(  # noqa: PLR0917  # called for each response: keywords would cost it time
     opaque: int, code: int, remark: str, fields: str, body: bytes
 ) -> bytes:
-    """Encode a response whose ext fields are already JSON text: `"a":"1","b":"2"`. The remark must need no escaping."""
+    """Encode the response to a pull, pop or peek. `fields`: the ext fields as JSON text, `"a":"1","b":"2"`.
+
+    The remark must need no escaping.
+    """
     header = (
         f'{{"code":{int(code)},"extFields":{{{fields}}},"flag":1,"language":"JAVA","opaque":{opaque},'
         f'"remark":"{remark}",{TAIL}'
