@@ -1,7 +1,8 @@
 """Configuration keys of the gRPC proxy: the supported keys of upstream's ProxyConfig (5.3.3), and the emulator's own.
 
-A difference from upstream that clients can see, and that users may want to switch, has a key in the last block. Its
-default is upstream's behavior. A difference that only repairs a defect has no key; `deviations` lists it.
+The keys of the last block switch differences from upstream that clients can see. By default the emulator behaves as
+upstream, except for `settingsPushAgainMillis` and `pollEndsBeforeDeadlineMillis`. `deviations` lists these two
+differences, and those without a key.
 """
 
 from dataclasses import dataclass
