@@ -243,15 +243,6 @@ class GrpcContext(CaseContext, GrpcClient):
         request = self.receive_request(topic, group, **more)
         return self.start_receiving(request, client=client, deadline=deadline, **headers)
 
-    def receive_nothing(self, topic: str, group: str, *, seconds: float = 5.2, **more: Any) -> Received:
-        """Receive with the shortest long poll, 5 s, while no message must arrive.
-
-        Before it reads the response, let `seconds` pass; the default is the poll and 0.2 s for its response.
-        """
-        pending = self.start_receive(topic, group, **{"await_s": 5, "deadline": 10, **more})
-        self.wait(seconds)
-        return pending()
-
     def take(self, topic: str, group: str, **more: Any) -> pb.Message:
         """Receive one available message."""
         received = self.receive(topic, group, **{"await_s": 5, "deadline": 10, "max_messages": 1, **more})

@@ -51,8 +51,8 @@ class GrpcConsumer:
         return self.t.start_receive(self.topic, self.group, client=self.client, **{**times, **more})
 
     def receive_nothing(self, **more: Any) -> Received:
-        """Run a receive that must not return messages."""
-        return self.t.receive_nothing(self.topic, self.group, client=self.client, **more)
+        """Run a receive with the shortest long poll, 5 s, that must not return messages."""
+        return self.received_within(seconds=_SHORTEST_WAIT_SECONDS, **more)
 
     def received_within(self, *, seconds: float, **more: Any) -> Received:
         """Return the result of a receive after `seconds` of the deployment's time; `more`: see `start_receive`."""

@@ -22,7 +22,7 @@ def note_a_round(t: GrpcContext) -> None:
     t.note("received", received)
     t.note("acknowledged", consumer.ack(received.handles[0]).status, pb.OK)
     t.wait(9)
-    again = consumer.receive_nothing(seconds=6)
+    again = consumer.received_within(seconds=6)
     t.note("again", again)
     changed = consumer.change(again.handles[0], 2)
     t.note("changed", changed.status, pb.OK)
