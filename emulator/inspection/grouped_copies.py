@@ -12,8 +12,8 @@ from .stored_copies import StoredCopy
 def messages_of(copies: Iterable[StoredCopy]) -> list[MessageWithCopies]:
     """Group copies by message, the oldest message first. The same copy may come twice.
 
-    A message with the id of another one in another topic, such as a received message that was sent on, is a message of
-    its own.
+    Two topics may have messages of one id, such as a message and the received one that a client sent on. They are two
+    messages.
     """
     grouped: dict[tuple[str, str], list[StoredCopy]] = {}
     each_once = {copy.view.place: copy for copy in copies}.values()
@@ -29,7 +29,10 @@ def store_order(copy: StoredCopy) -> tuple[int, str, int]:
 
 
 def _message(copies: list[StoredCopy]) -> MessageWithCopies:
-    """Describe a message by its oldest copy in its own topic, or else by its oldest copy that is no recall mark."""
+    """Describe a message by its oldest copy in its own topic, or else by its oldest copy.
+
+    A mark of a recall (see `MessageWithCopies`) is chosen only if there is no other copy.
+    """
     own = (copy for copy in copies if copy.view.state is CopyState.STORED)
     sent = (copy for copy in copies if props.TIMER_DEL_UNIQKEY not in copy.properties)
     chosen = next(own, None) or next(sent, copies[0])
