@@ -22,6 +22,7 @@ class Explanation:
     _: KW_ONLY
     group: str | None
     place: Place | None
+    """The place of the copy that the verdict is about; None if there is no such copy."""
     until_ms: int | None
     """The time at which the verdict changes without a request; None if there is none."""
     facts: tuple[Fact, ...]
