@@ -18,7 +18,7 @@ NOTHING_SECONDS = 20.0
 """Time without messages after which an SDK that starts at the end will receive none."""
 LOOKS_RARELY = dict.fromkeys(
     ("go-remoting", "go-grpc", "node"),
-    "it updates routes only every 30 s; the scenario in which a topic moves between two producers needs no update",
+    "it updates routes only every 30 s; the scenario with a producer before and one after the move needs no update",
 )
 STAYS = "its consumer keeps pulling from the first broker for more than a minute"
 CHANCE = "it treats a moved queue as a new one and starts at its end, at a varying time, so its messages vary"
@@ -27,22 +27,22 @@ CHANCE = "it treats a moved queue as a new one and starts at its end, at a varyi
 def _made(s: ScenarioContext, parts: Mapping[int, Sequence[Part]]) -> str:
     """Create a topic with logical queues, all on the first broker, and wait until the name server knows it."""
     topic = static_topic(s.admin, parts, queues=len(parts))
-    s.wait_until(lambda: _led(s, topic) == {s.admin.broker_name}, f"the name server knows {topic}")
+    s.wait_until(lambda: _newest_brokers(s, topic) == {s.admin.broker_name}, f"the name server knows {topic}")
     return topic
 
 
 def _move(s: ScenarioContext, topic: str) -> None:
-    """End logical queue 0 on the first broker and continue it on the other, which is updated first, as by mqadmin."""
+    """End logical queue 0 on the first broker and continue it on the other. As mqadmin does, update the other first."""
     admin, here = s.admin, s.admin.broker_name
     parts = {0: [part(0, here, end=SENDS), part(0, THERE, MOVED_TO, gen=1)]}
     for broker, connection in ((THERE, admin.second_broker), (here, admin.broker)):
         response = make_static(admin, topic, parts, queues=1, epoch=2, broker=broker, to=connection)
         s.require(response.code == 0, f"{topic} was not moved: {response}")
-    s.wait_until(lambda: _led(s, topic) == {THERE}, f"the name server knows the new broker of {topic}")
+    s.wait_until(lambda: _newest_brokers(s, topic) == {THERE}, f"the name server knows the new broker of {topic}")
 
 
-def _led(s: ScenarioContext, topic: str) -> set[str]:
-    """Return the brokers on which the topic's logical queues end, as known to the name server."""
+def _newest_brokers(s: ScenarioContext, topic: str) -> set[str]:
+    """Return the brokers that have the newest parts of the logical queues, as known to the name server."""
     route = s.admin.request(RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": topic}, to=s.admin.namesrv)
     mappings = route.json["topicQueueMappingByBroker"] if route.code == 0 else {}
     return {broker for broker, mapping in mappings.items() if mapping["currIdMap"]}
