@@ -1,4 +1,7 @@
-"""Consumers of light message queues (LMQ): groups, offsets and pops."""
+"""Consumers of light message queues (LMQ): groups, offsets and pops.
+
+An LMQ group is one whose name begins with the prefix of LMQs.
+"""
 
 from rocketmq_testkit.emulator.message.names import LMQ_PREFIX
 from rocketmq_testkit.remoting.request.request_code import RequestCode
@@ -27,7 +30,7 @@ def _filled(t: RemotingContext, count: int = 3) -> str:
 
 @remoting_case("ConsumerManageProcessor.updateConsumerOffset", settings=LMQ_ENABLED)
 def a_group_commits_and_resets_offsets_in_an_lmq(t: RemotingContext) -> None:
-    """A group in an LMQ starts at offset 0, commits, resets and has a consume progress, as in any queue."""
+    """A group that consumes an LMQ starts at offset 0, commits, resets and has a progress, as with any queue."""
     name, group = _filled(t), t.group()
     t.note("at first", t.committed(name, group), 0)
     t.note("commit", t.commit(name, group, 2), 0)
@@ -107,8 +110,8 @@ def an_lmq_is_popped_and_unacknowledged_messages_are_redelivered(t: RemotingCont
     response = t.pop(name, group, invisible_ms=3000)
     t.note("popped", messages_with_lmq_offsets(response))
     t.note("offsets", [response["startOffsetInfo"], response["msgOffsetInfo"]])
-    handle = f"0 {response['popTime']} {response['invisibleTime']} {response['reviveQid']} 0 {t.broker_name} 0"
-    t.note("acknowledged", t.ack(name, group, f"{handle} 0", 0), 0)
+    handle = f"0 {response['popTime']} {response['invisibleTime']} {response['reviveQid']} 0 {t.broker_name} 0 0"
+    t.note("acknowledged", t.ack(name, group, handle, 0), 0)
     t.note("popped at once", t.pop(name, group), 210)
     again = t.until(lambda: t.pop(name, group).bodies, 20)
     t.note("popped again", again)
@@ -130,7 +133,7 @@ def an_lmq_is_assigned_to_one_client_of_a_group(t: RemotingContext) -> None:
 
 @remoting_case("AbstractConsumeQueueStore.setTopicQueueTable", settings=LMQ_ENABLED, needs=RESTART, alone=True)
 def lmqs_and_their_offsets_survive_a_restart(t: RemotingContext) -> None:
-    """LMQs and their offsets survive a restart. An offset counter ahead of its queue is reset to the queue's end."""
+    """LMQs and their offsets survive a restart. A message that names its LMQ twice counts only once afterwards."""
     topic, name, group = t.topic(queues=1), lmq_name(t), lmq_group(t)
     send_to_lmqs(t, topic, f"{name},{name}", "one")
     wait_for_offset(t, name, 1)
