@@ -23,7 +23,7 @@ NOT_COMPARED: Mapping[str, str] = {
     "the pop that finds the queue locked, of several concurrent ones": (
         "a race between upstream's threads; the emulator has one thread"
     ),
-    "offsets in an op message that an earlier op message has as well": "a race between two of upstream's threads",
+    "half messages that a second op message names again": "a race between two of upstream's threads",
     "sums of the latency counters (315)": "durations are 0 on the emulator; cases compare only that they are present",
     "number of values of a rate in the runtime info": (
         "two or three, because upstream omits a period that it has not sampled yet; cases compare only that all are"
