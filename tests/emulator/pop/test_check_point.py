@@ -1,6 +1,7 @@
 """Check points and acknowledgements as messages of the revive topic."""
 
 import json
+from typing import Any
 
 import pytest
 from engine_harness import START_MS, EngineHarness, make_harness
@@ -76,13 +77,13 @@ def test_each_entry_of_a_batch_acknowledgement_is_stored_as_a_batch(bits: int) -
 POINT = BODY | {"bm": 0, "bn": "b", "d": [0, 1], "it": 9, "n": 2}
 ACK = BODY | {"ao": 5, "bn": "b"}
 DEEP = b"[" * 100_000
-WRONG_MEMBERS: list[dict[str, object]] = [
+WRONG_MEMBERS: list[dict[str, Any]] = [
     *({name: []} for name in ("t", "c", "q", "so", "pt")),
     *({name: 1 << 63} for name in ("q", "so", "pt")),
     {"q": 1 << 31},
     {"bn": {}},
 ]
-
+WRONG_COUNTS: list[Any] = [[1], {}, float("inf"), float("nan"), "x", 128]
 
 MALFORMED = {
     "deep list": DEEP,
@@ -108,9 +109,9 @@ def test_a_body_that_is_no_json_object_is_rejected(body: bytes) -> None:
     "members",
     [
         *WRONG_MEMBERS,
-        *({"d": None, "n": wrong} for wrong in ([1], {}, float("inf"), float("nan"), "x", 128)),
-        *({"d": wrong} for wrong in ([1 << 31], ["0"], [[0]], "0")),
-        *({"it": wrong} for wrong in (None, 1 << 63)),
+        *({"d": None, "n": count} for count in WRONG_COUNTS),
+        *({"d": offsets} for offsets in ([1 << 31], ["0"], [[0]], "0")),
+        *({"it": duration} for duration in (None, 1 << 63)),
         {"bm": 1 << 31},
     ],
     ids=str,

@@ -1,5 +1,7 @@
 """Pulls and long polling of pulls."""
 
+from typing import Any
+
 import pytest
 from engine_harness import EngineHarness, make_harness, refused
 from pull_operation import pull_of
@@ -188,7 +190,7 @@ def test_pulls_are_rejected_in_upstreams_order_of_checks(harness: EngineHarness)
         ),
     ],
 )
-def test_a_refusal_of_all_pulls_of_a_broker_has_its_address(keys: dict[str, object], flag: int, remark: str) -> None:
+def test_a_refusal_of_all_pulls_of_a_broker_has_its_address(keys: dict[str, Any], flag: int, remark: str) -> None:
     """The remark has brokerIP1, not the name of the broker (PullMessageProcessor.processRequest)."""
     harness = make_harness(**keys)
     harness.topic("A")

@@ -90,8 +90,8 @@ def judge(engine: Engine, broker: Broker, side: Administered) -> None:
         _same(f"values of {namespace}", values.table, table)
     for config, settings in ((broker.config, side.settings), (engine.name_server.config, side.namesrv_settings)):
         attributes = config.attributes()
-        for key, value in settings.items():
-            _same(key, str(getattr(config, attributes[key])).lower(), value.lower())
+        for setting, value in settings.items():
+            _same(setting, str(getattr(config, attributes[setting])).lower(), value.lower())
     cold = ask(tools.GetColdDataFlowCtrInfo())
     assert isinstance(cold, tools.ColdDataFlowCtrResult)
     _same("thresholds", cold.thresholds, side.thresholds)
