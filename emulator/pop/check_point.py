@@ -131,7 +131,7 @@ class CheckPoint:
             data["pt"],
             data["it"],
             data["bn"],
-            _whole_numbers(data.get("d") or list(range(_byte(data.get("n") or 0))), _INT),
+            _whole_numbers(data.get("d") or list(range(_byte(data.get("n")))), _INT),
             data["bm"],
             _times(data.get("rp")),
             revive_offset,
@@ -215,6 +215,8 @@ def _text(member: object, name: str) -> str:
 
 
 def _byte(number: object) -> int:
+    if number is None:
+        return 0
     try:
         found = int(number)  # type: ignore[call-overload]  # int() raises for anything but a number
     except (TypeError, OverflowError):

@@ -116,7 +116,7 @@ class MessageStore:
 
     @property
     def shared_ms(self) -> int:
-        """The time of the clock that all brokers share (ms since the epoch), by which statistics are counted."""
+        """The time (ms since the epoch) of the clock that all brokers share; statistics are counted by it."""
         return self._scheduler.now_ms
 
     has_all_records = True
@@ -393,9 +393,7 @@ class MessageStore:
         self.stats.count_replicated(len(record), now)
         self.last_store_timestamp = found.store_timestamp
         if not found.sys_flag & records.SYS_TRANSACTION_PREPARED:
-            queue = self.queues.get((found.topic, found.queue_id))
-            if queue is None:
-                queue = self._find_or_create_queue(found.topic, found.queue_id)
+            queue = self._find_or_create_queue(found.topic, found.queue_id)
             if queue.max_offset == 0:
                 queue.first = found.queue_offset
             is_batch = found.sys_flag & records.SYS_INNER_BATCH
