@@ -39,7 +39,8 @@ DIFFERENCES = """
 ## Deliberate differences
 
 These differences from 5.3.3 have no configuration key. Limits protect the memory of the process. The row about members
-of a consumer group concerns the number of notifications. The other rows concern values that no SDK sends.
+of a consumer group concerns the number of notifications, and the row about a slave the size of its log. The other rows
+concern values that no SDK sends.
 
 """
 
