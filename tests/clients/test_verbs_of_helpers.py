@@ -35,6 +35,7 @@ EXCEPTIONS: Mapping[str, str] = {
 UNUSED_FIELDS: Mapping[str, str] = {
     "lease": "a hold of a helper ends with its test or its process; the lease is for scripts",
     "optional": "a rule of a Python test fails the test if it never fires; it has no effect over HTTP",
+    "ordinals": "the file of an exported journal has ordinals; the ids are for Python's journal over HTTP",
 }
 """Fields of bodies and parameters of queries that no method sends, with the reason."""
 _ENCODED = re.compile(r"\s*\+\s*(?:segment|Control\.encoded)\((?:[^()]|\([^()]*\))*\)")
