@@ -168,6 +168,17 @@ def unknown_settings_are_ignored(t: RemotingContext) -> None:
     change(t, "traceOn=true\nautoCreateTopicEnable=true\n")
 
 
+@remoting_case("MixAll.string2Properties", tidy=True)
+def settings_are_read_as_java_properties(t: RemotingContext) -> None:
+    """A colon or a blank separates a setting as well, lines may continue, and a malformed escape is an error."""
+    text = "traceOn : false\nautoCreateTopicEnable \\\n  fa\\u006cse\nmaxMessage\\\n   Size:1\\\n024"
+    t.note("changed", change(t, text), 0)
+    t.note("settings", read_settings(t, "traceOn", "autoCreateTopicEnable", "maxMessageSize"))
+    t.note("malformed", change(t, "traceOn=true\n# \\u00g0\nregionId=\\u00g0\n"), 1)
+    t.note("settings then", read_settings(t, "traceOn", "regionId"))
+    change(t, "traceOn=true\nautoCreateTopicEnable=true\nmaxMessageSize=4194304\n")
+
+
 @remoting_case("BrokerController.registerBrokerAll", tidy=True)
 def a_read_only_broker_registers_topics_without_write_permission(t: RemotingContext) -> None:
     """The topics of a broker without write permission are registered without the write bit."""

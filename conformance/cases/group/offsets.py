@@ -264,6 +264,24 @@ def a_correction_query_deletes_offsets_of_filtered_groups(t: RemotingContext) ->
     t.note("offset beyond the end", t.request(RequestCode.QUERY_CORRECTION_OFFSET, ext), 0)
 
 
+@remoting_case("ConsumerOffsetManager.cleanOffsetByTopic, ConsumerOffsetManager.queryMinOffsetInAllGroup")
+def a_pending_reset_outlives_committed_offsets_deleted_with_the_topic_or_by_a_query(t: RemotingContext) -> None:
+    """A pending reset stays if the topic is deleted and created again, or if a correction query filters the group."""
+    topic, group, left_out = t.topic(queues=1), t.group(), t.group()
+    t.sent(topic, 3)
+    for name in (group, left_out):
+        t.note("reset", _reset(t, topic, name, 0, queueId=0, offset=1), 0)
+    ext = {"topic": topic, "compareGroup": t.new("group"), "filterGroups": left_out}
+    t.note("query", t.request(RequestCode.QUERY_CORRECTION_OFFSET, ext), 0)
+    t.note("offset after the query", t.committed(topic, left_out))
+    t.note("deleted", t.request(RequestCode.DELETE_TOPIC_IN_BROKER, {"topic": topic}), 0)
+    t.topic(name=topic, queues=1)
+    for name in (group, left_out):
+        t.note("offset in the new topic", t.committed(topic, name))
+        t.note("pulled", t.pull(topic, name))
+        t.note("offset after the pull", t.committed(topic, name))
+
+
 @remoting_case("AdminBrokerProcessor.getAllConsumerOffset")
 def all_offsets_can_be_listed(t: RemotingContext) -> None:
     """GET_ALL_CONSUMER_OFFSET returns the committed offsets by topic and group."""

@@ -173,6 +173,19 @@ def handles_with_tabs_or_non_decimal_numbers_are_refused(t: RemotingContext) -> 
             t.note(f"{done} with {what}", [response.code, remark if len(remark) < 400 else f"{remark[:60]} ..."])
 
 
+@remoting_case("ExtraInfoUtil.split")
+def a_handle_without_fields_behind_its_topic_kind_is_refused(t: RemotingContext) -> None:
+    """Empty fields at the end of a handle count as missing, so a handle that ends before its broker is rejected."""
+    group = popping(t, 1)
+    for what, text in {
+        "an empty broker": f"0 {t.now_ms()} 60000 0 0 ",
+        "three empty fields": f"0 {t.now_ms()} 60000 0 0   ",
+        "blanks alone": "   ",
+    }.items():
+        for done, response in ("acknowledged", group.ack(text, 0)), ("changed", group.change(text, 0, 60_000)):
+            t.note(f"{done} with {what}", [response.code, response.remark])
+
+
 # Check points with extreme durations delay later ones in their revive queue, so this case runs on its own broker.
 @remoting_case("AckMessageProcessor.processRequest, ChangeInvisibleTimeProcessor.processRequest", alone=True)
 def extreme_queues_and_offsets_with_a_valid_handle_have_no_effect(t: RemotingContext) -> None:

@@ -84,6 +84,43 @@ def a_reply_is_stored_in_the_reply_topic(t: RemotingContext) -> None:
     t.note("same id", message.offset_message_id == response["msgId"])
 
 
+def send_marked_reply(t: RemotingContext) -> tuple[RemotingCommand, DecodedResponse]:
+    """Send a reply with unusual values in its header; return the pushed request, and the response."""
+    client, connection = register_requester(t)
+    replier = t.connect()
+    fields: SendFields = {
+        "queue": -1,
+        "sysFlag": 1,
+        "flag": 7,
+        "reconsumeTimes": 3,
+        "unitMode": True,
+        "defaultTopic": "other",
+        "defaultTopicQueueNums": 9,
+    }
+    opaque = start(t, client, replier, **fields)
+    push = connection.next_server_request(10)
+    connection.respond(push)
+    response = reply_to(replier, opaque, 15)
+    assert isinstance(response, DecodedResponse)
+    return push, response
+
+
+@remoting_case("ReplyMessageProcessor.pushReplyMessage")
+def a_push_has_the_header_fields_of_its_reply(t: RemotingContext) -> None:
+    """The push has queue id, system flag, retries and default topic of the reply, as the replier sent them."""
+    push, response = send_marked_reply(t)
+    t.note("pushed", pushed_fields(push)["ext"])
+    t.note("responded", without_queue_offset(response), 0)
+
+
+@remoting_case("ReplyMessageProcessor.processReplyMessageRequest")
+def a_reply_is_stored_without_its_system_flag(t: RemotingContext) -> None:
+    """The stored reply has the flag and the reconsume times of the reply, but not its system flag."""
+    _, response = send_marked_reply(t)
+    message = t.message_at(reply_topic(t.cluster), 0, int(response["queueOffset"]))
+    t.note("stored", [message.sys_flag, message.flag, message.reconsume_times, message.body])
+
+
 @remoting_case("ReplyMessageProcessor.parseRequestHeader")
 def a_reply_with_long_field_names_is_pushed_like_a_v2_reply(t: RemotingContext) -> None:
     """SEND_REPLY_MESSAGE with long field names has the same effect as the V2 request."""

@@ -227,3 +227,17 @@ def sending_back_requires_only_offset_group_and_level(t: RemotingContext) -> Non
     t.note("came again", _retries(t, group))
     for name in fields:
         t.note(f"without {name}", t.request(RequestCode.CONSUMER_SEND_MSG_BACK, {**fields, name: None}), 1)
+
+
+@remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack, AbstractSendMessageProcessor.msgCheck")
+def unit_mode_marks_the_retry_topic_that_a_failed_message_creates(t: RemotingContext) -> None:
+    """A send-back in unit mode, or a send without a default topic, marks the retry topic that it creates."""
+    topic = t.topic(queues=1)
+    [sent] = t.sent(topic)
+    for unit in (True, False):
+        group = t.group()
+        t.note(f"sent back, {unit}", send_back(t, group, sent.place, 1, unitMode=unit), 0)
+        t.note("retry topic", t.config_of(retry_topic(group)).json["topicSysFlag"])
+    group = t.group()
+    t.note("sent", t.send(retry_topic(group), unitMode=True, defaultTopic=t.new()), 0)
+    t.note("its topic", t.config_of(retry_topic(group)).json["topicSysFlag"])
