@@ -9,9 +9,10 @@ better for rates, less for the others. `--write` puts the tables into bench/READ
 run compares the emulator's processor time with that of a bare server (`bare.py`).
 
 Each workload runs twice on either server, in the order emulator, real, real, emulator, and the quicker round of each
-counts. Before each round the client does the same work until its JIT compiler is idle (`warm_up.py`). The processes of
-the other server are stopped meanwhile: an idle broker takes 5 to 6 µs of processor time for each message of the other
-server. On a machine with other load, rely on the ratios and the processor times.
+counts. Each workload has new servers, so that no row depends on the messages of the rows before it. Before each round
+the client does the same work until its JIT compiler is idle (`warm_up.py`). The processes of the other server are
+stopped meanwhile: an idle broker takes 5 to 6 µs of processor time for each message of the other server. On a machine
+with other load, rely on the ratios and the processor times.
 """
 
 import statistics
@@ -84,10 +85,9 @@ def measure(quick: bool, only: str) -> list[tuple[str, str, str, str]]:
         real_first, real_idle = started_and_stored(RealBroker, 1 if quick else 3)
         rows.append(row("start until first acknowledged send, ms", first, real_first, 0))
         rows.append(row("resident memory, idle, MiB", idle, real_idle, 0))
-    with RealBroker() as real, EmulatorCommand() as emulator:
-        for name, build, count in chosen:
-            work = build(max(count // factor, 2000), warm_up)
-            rows += compared(name, work, emulator, real)
+    for name, build, count in chosen:
+        with RealBroker() as real, EmulatorCommand() as emulator:
+            rows += compared(name, build(max(count // factor, 2000), warm_up), emulator, real)
     if only in CHECKS:
         settings = [f"--set={name}={value}" for name, value in CHECK_SETTINGS.items()]
         with RealBroker(settings=CHECK_SETTINGS) as real, EmulatorCommand(*settings) as emulator:
