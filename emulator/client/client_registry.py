@@ -104,6 +104,21 @@ class ConsumerGroup:
         return self.members.pop(channel_id, None)
 
 
+class Compensation:
+    """The last requests of a group, which may never send a heartbeat.
+
+    Source: ConsumerManager.consumerCompensationTable (5.3.3).
+    """
+
+    __slots__ = ("pops", "subscriptions")
+
+    def __init__(self) -> None:
+        self.pops = False
+        """True if the last request was a pop, False if it was a pull."""
+        self.subscriptions: dict[str, tuple[SubscriptionData, int]] = {}
+        """Subscriptions of the requests, and the times of these requests (ms), by topic."""
+
+
 class ClientRegistry:
     """The registry of producers and consumers of one broker."""
 
@@ -134,10 +149,8 @@ class ClientRegistry:
         """By topic, the registered groups that subscribe to it."""
         self._fingerprints: dict[str, int] = {}
         """The fingerprint of each group's last heartbeat, 0 if it had none; kept after the last member has left."""
-        self._compensated: dict[tuple[str, str], tuple[SubscriptionData, int]] = {}
-        """Subscriptions taken from requests, and the times of these requests (ms), by group and topic."""
-        self._popping: set[str] = set()
-        """The groups of these subscriptions whose last request was a pop; the others pulled."""
+        self._compensated: dict[str, Compensation] = {}
+        """The last requests of groups whose requests had subscriptions."""
         self._compensated_until_ms = 0
         """The time (ms) of the next removal of expired subscriptions; until then they stay but are ignored."""
         self._producer_turn = 0
@@ -406,7 +419,7 @@ class ClientRegistry:
         """
         state = self.consumers.get(group)
         found = state.subscriptions.get(topic) if state is not None else None
-        return found or self._compensation(group, topic)
+        return found or self._compensated_subscription(group, topic)
 
     def may_consume(self, group: str, topic: str) -> bool:
         """True if a group subscribes to a topic, or if the group has no connected member or no subscriptions.
@@ -418,33 +431,40 @@ class ClientRegistry:
 
     def note_pull(self, group: str) -> None:
         """Record that the last request of a group is a pull. Source: ConsumerManager.compensateBasicConsumerInfo."""
-        self._popping.discard(group)
+        held = self._compensated.get(group)
+        if held is not None:
+            held.pops = False
 
     def compensate(self, group: str, subscription: SubscriptionData) -> None:
         """Store the subscription of a pull, because its group may never send a heartbeat."""
-        self.note_pull(group)
-        self._compensate(group, subscription)
-
-    def _compensate(self, group: str, subscription: SubscriptionData) -> None:
         now = self._scheduler.now_ms
-        if now >= self._compensated_until_ms:
-            self._forget_compensated(now)
-        self._compensated[group, subscription.topic] = subscription, now
+        held = self._compensation(group, now)
+        held.pops = False
+        held.subscriptions[subscription.topic] = subscription, now
 
     def compensate_pop(self, group: str, subscription: SubscriptionData, retry_topic: str) -> None:
         """Store the subscription of a pop, and one to all messages of its retry topic."""
-        self._compensate(group, subscription)
-        self._popping.add(group)
-        held = self._compensated.get((group, retry_topic))
+        now = self._scheduler.now_ms
+        held = self._compensation(group, now)
+        held.pops = True
+        held.subscriptions[subscription.topic] = subscription, now
         kind = subscription.expression_type
-        if held is None or held[0].sub_string != EVERYTHING or held[0].expression_type != kind:
+        retry, _ = held.subscriptions.get(retry_topic, (None, 0))  # reused if it is equal, because pops are frequent
+        if retry is None or retry.sub_string != EVERYTHING or retry.expression_type != kind:
             retry = SubscriptionData(retry_topic, EVERYTHING, kind)
-        else:
-            retry = held[0]  # reuse the equal subscription, because pops are frequent
-        self._compensated[group, retry_topic] = retry, self._scheduler.now_ms
+        held.subscriptions[retry_topic] = retry, now
 
-    def _compensation(self, group: str, topic: str) -> SubscriptionData | None:
-        found = self._compensated.get((group, topic))
+    def _compensation(self, group: str, now: int) -> Compensation:
+        if now >= self._compensated_until_ms:
+            self._forget_compensated(now)
+        held = self._compensated.get(group)
+        if held is None:
+            held = self._compensated[group] = Compensation()
+        return held
+
+    def _compensated_subscription(self, group: str, topic: str) -> SubscriptionData | None:
+        held = self._compensated.get(group)
+        found = None if held is None else held.subscriptions.get(topic)
         if found is None or self._is_expired(found[1]):
             return None
         subscription, requested_ms = found
@@ -452,19 +472,18 @@ class ClientRegistry:
 
     def compensated(self, group: str) -> list[SubscriptionData]:
         """Return the subscriptions of a group's requests that have not expired."""
-        held = self._compensated.items()
-        return [each for (name, _), (each, ms) in held if name == group and not self._is_expired(ms)]
+        held = self._compensated.get(group)
+        subscriptions = () if held is None else held.subscriptions.values()
+        return [each for each, requested_ms in subscriptions if not self._is_expired(requested_ms)]
 
-    def compensated_groups(self) -> dict[str, tuple[bool, list[SubscriptionData]]]:
-        """Return the groups of requests that have not expired: True if the last one was a pop, and the subscriptions.
+    def has_popped_last(self, group: str) -> bool:
+        """True if the last request of a group was a pop. False if the group has no subscriptions of requests."""
+        held = self._compensated.get(group)
+        return held is not None and held.pops
 
-        Source: ConsumerManager.getConsumerGroupInfo (5.3.3), the compensation table.
-        """
-        found: dict[str, tuple[bool, list[SubscriptionData]]] = {}
-        for (group, _), (subscription, requested_ms) in self._compensated.items():
-            if not self._is_expired(requested_ms):
-                found.setdefault(group, (group in self._popping, []))[1].append(subscription)
-        return found
+    def compensated_groups(self) -> list[str]:
+        """Return the groups whose requests had subscriptions, which may have expired."""
+        return list(self._compensated)
 
     def _is_expired(self, requested_ms: int) -> bool:
         """True if a scan has run since the request became too old."""
@@ -473,8 +492,11 @@ class ClientRegistry:
         return last_scan - requested_ms > self._config.subscription_expired_timeout
 
     def _forget_compensated(self, now: int) -> None:
-        self._compensated = {key: value for key, value in self._compensated.items() if not self._is_expired(value[1])}
-        self._popping.intersection_update(group for group, _ in self._compensated)
+        for group, held in list(self._compensated.items()):
+            subscriptions = held.subscriptions
+            held.subscriptions = {topic: each for topic, each in subscriptions.items() if not self._is_expired(each[1])}
+            if not held.subscriptions:
+                del self._compensated[group]
         self._compensated_until_ms = now + self._config.subscription_expired_timeout
 
     def subscribed_groups(self, topic: str) -> list[str]:

@@ -42,15 +42,14 @@ class _Progress(NamedTuple):
 
 def lag_samples(broker: Broker, common: Labels, now_ms: int) -> Iterator[Sample | None]:
     """Yield the samples of all groups with subscriptions, and None after each queue."""
-    requested = broker.clients.compensated_groups()
-    for name in [*broker.clients.consumers, *(each for each in requested if each not in broker.clients.consumers)]:
+    for name in dict.fromkeys([*broker.clients.consumers, *broker.clients.compensated_groups()]):
         if name not in broker.groups.table:
             continue
         group = broker.clients.consumers.get(name)
         if group is not None:
             pops, subscriptions = group.consume_type == POP, list(group.subscriptions.values())
         else:
-            pops, subscriptions = requested.get(name, (False, []))
+            pops, subscriptions = broker.clients.has_popped_last(name), broker.clients.compensated(name)
         for subscription in subscriptions:
             topic = subscription.topic
             if is_retry(topic) or not _is_permitted(broker, topic):
