@@ -29,13 +29,10 @@ class GroupTable:
         """True if groups with LMQ names exist without being created; they cannot be changed."""
         self.forbidden: dict[str, set[str]] = {}
         """Topics that a group may not read, by group."""
-        self._allowed_since_write: dict[str, set[str]] = {}
-        """Forbidden topics that were allowed since the last write of the file, by group."""
-        self._enabled_at_write: dict[str, GroupConfig] = {}
-        """Groups that were disabled since the last write of the file, as of that write."""
         self.version_counter = 0
         self.version_timestamp = scheduler.now_ms
-        self._version_at_write = (self.version_counter, self.version_timestamp)
+        self._at_write: tuple[dict[str, GroupConfig], dict[str, set[str]], tuple[int, int]] | None = None
+        """Table, forbidden topics and version as of the last write of the file; None if the file has all changes."""
         self._on_delete = on_delete
 
     def find(self, group: str) -> GroupConfig | None:
@@ -92,7 +89,7 @@ class GroupTable:
         found = self.table.get(group)
         if found is None:
             return False
-        self._enabled_at_write.setdefault(group, found)
+        self._keep_written()
         self.table[group] = replace(found, consume_enable=False)
         self._touch()
         return True
@@ -116,17 +113,19 @@ class GroupTable:
         self.write()
 
     def write(self) -> None:
-        """Write the file now."""
-        self._allowed_since_write.clear()
-        self._enabled_at_write.clear()
-        self._version_at_write = (self.version_counter, self.version_timestamp)
+        """Write the file now. Upstream writes it with most changes, and never periodically as a `FileImage`."""
+        self._at_write = None
 
     def recover(self) -> None:
         """Recover after a crash: undo the changes that were not written to the file."""
-        self.table |= self._enabled_at_write
-        self.forbidden |= self._allowed_since_write
-        self.version_counter, self.version_timestamp = self._version_at_write
-        self.write()
+        if self._at_write is not None:
+            self.table, self.forbidden, (self.version_counter, self.version_timestamp) = self._at_write
+            self._at_write = None
+
+    def _keep_written(self) -> None:
+        """Keep the content of the file before a change that is not written to it."""
+        if self._at_write is None:
+            self._at_write = dict(self.table), dict(self.forbidden), (self.version_counter, self.version_timestamp)
 
     def delete(self, group: str) -> bool:
         """Delete a group. Returns False if it does not exist."""
@@ -151,9 +150,9 @@ class GroupTable:
         The version stays, and no file is written, so a crash before the next write forbids the topics again.
         Source: SubscriptionGroupManager.updateForbiddenValue (5.3.3).
         """
-        topics = self.forbidden.pop(group, None)
-        if topics is not None:
-            self._allowed_since_write[group] = topics
+        if group in self.forbidden:
+            self._keep_written()
+            del self.forbidden[group]
 
     def may_read(self, group: str, topic: str) -> bool:
         """True if the group may read the topic."""
