@@ -27,6 +27,7 @@ RE_PUT_INTERVALS_S = (10, 20, 30, 60, 120, 180, 240, 300, 360, 420, 480, 540, 60
 _UNREADABLE_TIMES = 127
 """How often a copy could not be stored if `rp` is not a whole number (PopCheckPoint.parseRePutTimes)."""
 _TEXT = 0
+_BYTE = 8
 _INT = 32
 _LONG = 64
 """Types of members of a body: a text, or a whole number of so many bits."""
@@ -217,13 +218,15 @@ def _text(member: object, name: str) -> str:
 def _byte(number: object) -> int:
     if number is None:
         return 0
+    if not isinstance(number, int | float | str):
+        raise ValueError("n is no number")
     try:
-        found = int(number)  # type: ignore[call-overload]  # int() raises for anything but a number
-    except (TypeError, OverflowError):
-        raise ValueError("n is no number") from None
-    if not -0x80 <= found <= 0x7F:  # upstream's field is a byte
+        found = int(number)
+    except OverflowError:
+        raise ValueError("n is infinite") from None
+    if not fits(found, _BYTE):
         raise ValueError(f"{found} is no byte")
-    return int(found)
+    return found
 
 
 def _times(number: object) -> int:
