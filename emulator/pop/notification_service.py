@@ -39,7 +39,8 @@ from .pop_merge_buffer import PopMergeBuffer
 
 PEEKS_TO_RETRY_FIRST = 5
 """One in this many peeks reads the retry topic first (PeekMessageProcessor.processRequest, 5.3.3)."""
-_OUT_OF_RANGE = (PullStatus.OFFSET_TOO_SMALL, PullStatus.OFFSET_OVERFLOW_BADLY)
+_READ_AGAIN = (PullStatus.OFFSET_TOO_SMALL, PullStatus.OFFSET_OVERFLOW_BADLY)
+"""Read outcomes after which a peek reads once more from the corrected offset."""
 
 
 class NotificationService:
@@ -123,14 +124,16 @@ class NotificationService:
         group_queue = (operation.topic, group, queue_id)
         if operation.order and self._orders.blocks(group_queue, operation.attempt_id, 0):
             return False
-        offset = self._offsets.query(group, topic, queue_id)
-        if offset < 0:
-            offset = self._store.min_offset(topic, queue_id)
+        offset = self._offset_of(group, topic, queue_id)
         if self._config.pop_consumer_kv_service_enable:
             offset = max(self._offsets.pull_offset(group, topic, queue_id), offset)
         else:
             offset = self._buffer.next_read_offset((topic, group, queue_id), offset)
         return self._store.max_offset(topic, queue_id) > offset
+
+    def _offset_of(self, group: str, topic: str, queue_id: int) -> int:
+        offset = self._offsets.query(group, topic, queue_id)
+        return offset if offset >= 0 else self._store.min_offset(topic, queue_id)
 
     def delivering_poll_ends(self) -> Iterator[Timer]:
         """Yield the timers of long polls whose end will deliver messages that are already stored.
@@ -212,16 +215,14 @@ class NotificationService:
         takes nothing. The number is negative for an offset beyond the end.
         """
         group = operation.consumer_group
-        offset = self._offsets.query(group, name, queue_id)
-        if offset < 0:
-            offset = self._store.min_offset(name, queue_id)
+        offset = self._offset_of(group, name, queue_id)
         offset = self._buffer.next_read_offset((name, group, queue_id), offset)
         rest = self._store.max_offset(name, queue_id) - offset
         room = operation.max_msg_nums - len(found)
         if room <= 0:
             return rest
         read = self._reader.read(name, queue_id, offset, room, None, group)
-        if read.status in _OUT_OF_RANGE:
+        if read.status in _READ_AGAIN:
             offset = read.next_offset
             read = self._reader.read(name, queue_id, offset, room, None, group)
         for record, at, physical in zip(read.records, read.offsets, read.physical_offsets, strict=True):
