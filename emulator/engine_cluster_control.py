@@ -123,7 +123,7 @@ class EngineClusterControl:
         return not stop.broker.running and stop.run is stop.broker.lifetime
 
     def restart_broker(self, name: str | None, node: Node | None, *, kill: bool) -> None:
-        """Restart the broker with a name, else the broker `node`, else all. Those that are stopped stay stopped."""
+        """Restart the broker with a name, else the broker `node`, else all. A stopped broker stays stopped."""
         brokers = self._named(name) if name is not None or not isinstance(node, Broker) else [node]
         for broker in brokers:
             if broker.running:

@@ -30,7 +30,7 @@ SECOND_MS = 1000
 class KeyIndex:
     """Physical offsets and store times (ms) by (topic, key); keys are UNIQ_KEY and each word of KEYS.
 
-    As in upstream's index files, the time from the first indexed message to each other one is rounded down to seconds.
+    A store time is that of the first indexed message plus whole seconds: the seconds since then are rounded down.
     Source: IndexFile.putKey (5.3.3).
     """
 
