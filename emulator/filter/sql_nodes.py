@@ -10,7 +10,7 @@ Source: ComparisonExpression, LogicExpression, UnaryExpression, UnaryInExpressio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, field
 from operator import ge, gt, le, lt
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..kernel.errors import SqlError
 from ..kernel.java_numbers import compare_doubles, parse_double
@@ -268,7 +268,7 @@ def _equal_in_general(left: SqlNode, right: SqlNode) -> Evaluate:
     return evaluate
 
 
-_Order = Callable[[int, int], bool]
+_Order = Callable[[Any, Any], bool]
 _ORDERS: dict[str, _Order] = {">": gt, ">=": ge, "<": lt, "<=": le}
 
 
@@ -288,8 +288,8 @@ def comparison_node(symbol: str, left: SqlNode, right: SqlNode) -> SqlNode:
 def _order_to_number(name: str, right: SqlNode, order: _Order) -> Evaluate:
     parse = PARSERS[right.java_type]
     bound = right.value
-    if right.java_type is JavaType.DOUBLE:
-        double = float(bound)  # type: ignore[arg-type]  # a Double
+    if isinstance(bound, float):
+        double = bound
 
         def against_double(properties: Properties) -> Truth:
             text = properties.get(name)
@@ -299,7 +299,7 @@ def _order_to_number(name: str, right: SqlNode, order: _Order) -> Evaluate:
 
     def against_whole(properties: Properties) -> Truth:
         text = properties.get(name)
-        return order(parse(text), bound) if text else None  # type: ignore[arg-type]  # both are whole numbers
+        return order(parse(text), bound) if text else None
 
     return against_whole
 

@@ -11,7 +11,11 @@ from enum import Enum
 from ..kernel.java_numbers import compare_doubles, parse_boolean, parse_double, parse_integer, parse_long
 from ..message.properties import string_hash
 
-Value = bool | int | float | str | None
+Number = bool | int | float
+"""A value that is neither a text nor null. A Boolean is a number, as in Python."""
+Known = Number | str
+"""A value that is not null."""
+Value = Known | None
 """The value of an expression; None is SQL's unknown (null)."""
 
 
@@ -28,7 +32,7 @@ class JavaType(Enum):
 
 NUMBERS = (JavaType.INTEGER, JavaType.LONG, JavaType.DOUBLE)
 
-PARSERS: dict[JavaType, Callable[[str], Value]] = {
+PARSERS: dict[JavaType, Callable[[str], Number]] = {
     JavaType.INTEGER: parse_integer,
     JavaType.LONG: parse_long,
     JavaType.DOUBLE: parse_double,
@@ -36,30 +40,26 @@ PARSERS: dict[JavaType, Callable[[str], Value]] = {
 }
 
 
-def compare(left: Value, left_type: JavaType, right: Value, right_type: JavaType) -> int:
-    """Compare two non-null values: returns a number below, equal to or above 0 if left is less, equal or greater.
+def compare(left: Known, left_type: JavaType, right: Known, right_type: JavaType) -> int:
+    """Compare two values: returns a number below, equal to or above 0 if left is less, equal or greater.
 
     Returns -1 for a Boolean and a number, which cannot be compared. Raises ValueError (upstream: NumberFormatException)
     for a text that is not a number. Raises TypeError (ClassCastException) for a Boolean on the left of a text: there
     upstream casts the Boolean to a String, instead of converting the text.
     """
-    if left_type is right_type:
-        if left_type is JavaType.DOUBLE:
-            return compare_doubles(float(left), float(right))  # type: ignore[arg-type]  # two Doubles
-        return (left > right) - (left < right)  # type: ignore[operator]  # two values of one comparable type
-    if left_type is JavaType.BOOLEAN:
-        if right_type is JavaType.STRING:
+    if isinstance(left, str):
+        if isinstance(right, str):
+            return (left > right) - (left < right)
+        return compare(PARSERS[right_type](left), right_type, right, right_type)
+    if isinstance(right, str):
+        if left_type is JavaType.BOOLEAN:
             raise TypeError("a Boolean is no String")
-        return -1
-    if left_type is JavaType.STRING:
-        return compare(PARSERS[right_type](str(left)), right_type, right, right_type)
-    if right_type is JavaType.STRING:
-        return compare(left, left_type, PARSERS[left_type](str(right)), left_type)
-    if right_type is JavaType.BOOLEAN:
+        return compare(left, left_type, PARSERS[left_type](right), left_type)
+    if left_type is not right_type and JavaType.BOOLEAN in (left_type, right_type):
         return -1
     if JavaType.DOUBLE in (left_type, right_type):
-        return compare_doubles(float(left), float(right))  # type: ignore[arg-type]  # two numbers
-    return (left > right) - (left < right)  # type: ignore[operator]  # an Integer and a Long
+        return compare_doubles(float(left), float(right))
+    return (left > right) - (left < right)
 
 
 def number_text(value: float, java_type: JavaType) -> str:
