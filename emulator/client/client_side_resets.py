@@ -13,7 +13,7 @@ from ..kernel.errors import EngineError
 from ..kernel.response_code import ResponseCode
 from ..operations.offsets import ResetOffset, ResetOffsetResult
 from .client_registry import ClientRegistry
-from .client_versions import VERSION_3_0_7, version_text
+from .client_versions import VERSION_3_0_7, unsupported
 
 
 class ClientSideResets:
@@ -55,10 +55,7 @@ class ClientSideResets:
         )
         for member in state.members.values():
             if member.version < VERSION_3_0_7:
-                raise EngineError(
-                    ResponseCode.SYSTEM_ERROR,
-                    f"the client does not support this feature. version={version_text(member.version)}",
-                )
+                raise unsupported(member.version)
             self._push(member.channel, effect)
         for queue_id, offset in wanted.items():
             if offset != self._offsets.query(group, topic, queue_id):

@@ -2,9 +2,6 @@
 
 from .client_versions import version_text
 
-HIGHER_VERSION = "HIGHER_VERSION"
-"""The name of a version number above the table of known versions (source: MQVersion.getVersionDesc, 5.3.3)."""
-
 
 def host_port(host: str, port: int) -> str:
     """Return `host:port`, with an IPv6 address in brackets."""
@@ -16,7 +13,4 @@ def sdk_version(number: int) -> str:
 
     A number above the table of known versions is `HIGHER_VERSION`, and a negative one is its decimal digits.
     """
-    try:
-        return version_text(number) if number >= 0 else str(number)
-    except IndexError:
-        return HIGHER_VERSION
+    return version_text(number) if number >= 0 else str(number)

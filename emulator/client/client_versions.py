@@ -12,16 +12,34 @@ VERSION_3_1_8 = 62
 """The number of V3_1_8_SNAPSHOT, the first version whose consumers respond to forwarded requests of administrators."""
 
 
-def version_text(version: int) -> str:
-    """Return the name of a version number. Raises IndexError above the table, and SYSTEM_ERROR for a negative number.
+HIGHER_VERSION = "HIGHER_VERSION"
+"""The name of the last number of the table, and of all numbers above it."""
 
-    The latter is upstream's ArrayIndexOutOfBoundsException.
-    """
+
+def version_text(version: int) -> str:
+    """Return the name of a version number. Raises IndexError for a negative number."""
     names = _names()
     if version < 0:
-        remark = f"java.lang.ArrayIndexOutOfBoundsException: Index {version} out of bounds for length {len(names)}"
-        raise EngineError(ResponseCode.SYSTEM_ERROR, remark)
-    return names[version]
+        raise IndexError(f"Index {version} out of bounds for length {len(names)}")
+    return names[version] if version < len(names) else HIGHER_VERSION
+
+
+def checked_version_text(version: int) -> str:
+    """Return the name of a version number. Raises SYSTEM_ERROR for a negative number, for which upstream's table fails.
+
+    Source: MQVersion.getVersionDesc (5.3.3).
+    """
+    try:
+        return version_text(version)
+    except IndexError as failure:
+        remark = f"java.lang.ArrayIndexOutOfBoundsException: {failure}"
+        raise EngineError(ResponseCode.SYSTEM_ERROR, remark) from None
+
+
+def unsupported(version: int) -> EngineError:
+    """Return the refusal of a request that needs clients of a later version. Raises as `checked_version_text`."""
+    remark = f"the client does not support this feature. version={checked_version_text(version)}"
+    return EngineError(ResponseCode.SYSTEM_ERROR, remark)
 
 
 def release_of(version: int) -> str:
@@ -44,7 +62,7 @@ def _names() -> tuple[str, ...]:
     early = ("SNAPSHOT", "ALPHA1", *(f"BETA{number}" for number in range(1, 6)))
     betas = (f"BETA{number}{end}" for number in range(6, 10) for end in ("_SNAPSHOT", ""))
     numbered = (f"V{number}{end}" for number in _numbers() for end in ("_SNAPSHOT", ""))
-    return (*(f"V3_0_0_{name}" for name in (*early, *betas, "FINAL")), *numbered, "HIGHER_VERSION")
+    return (*(f"V3_0_0_{name}" for name in (*early, *betas, "FINAL")), *numbered, HIGHER_VERSION)
 
 
 def _numbers() -> Iterator[str]:

@@ -27,7 +27,7 @@ from ..operations.clients import (
 from ..operations.send import ClientResponded
 from ..store.refusals import raw_bytes_at
 from .client_registry import ClientRegistry, Member
-from .client_versions import VERSION_3_0_7, VERSION_3_1_8, version_text
+from .client_versions import VERSION_3_0_7, VERSION_3_1_8, checked_version_text, unsupported
 from .server_requests import ServerRequests
 
 RELAY_TIMEOUT_MS = 10_000
@@ -103,10 +103,7 @@ class ConsumerRequests:
         remaining_members: list[Member] = []
         for member in group.members.values():
             if member.version < VERSION_3_0_7:
-                version = version_text(member.version)
-                raise EngineError(
-                    ResponseCode.SYSTEM_ERROR, f"the client does not support this feature. version={version}"
-                )
+                raise unsupported(member.version)
             if not (operation.client_id or "").strip() or operation.client_id == member.client_id:
                 remaining_members.append(member)
         if operation.client_id and operation.client_id.strip():
@@ -158,7 +155,7 @@ class ConsumerRequests:
             shown = "null" if client_id is None else client_id
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"The Consumer <{group}> <{shown}> not online")
         if member.version < VERSION_3_1_8:
-            version = version_text(member.version)
+            version = checked_version_text(member.version)
             raise EngineError(
                 ResponseCode.SYSTEM_ERROR,
                 f"The Consumer <{client_id}> Version <{version}> too low to finish, please upgrade it to"

@@ -5,6 +5,7 @@ from rocketmq_testkit.emulator.client.client_versions import (
     VERSION_3_0_7,
     VERSION_3_1_8,
     release_of,
+    unsupported,
     version_number,
     version_text,
 )
@@ -39,8 +40,14 @@ def test_a_negative_number_has_no_version_name(number: int) -> None:
     """Source: MQVersion.getVersionDesc (5.3.3)."""
     text = f"ArrayIndexOutOfBoundsException: Index {number} out of bounds for length 613"
     with pytest.raises(EngineError, match=text) as refused:
-        version_text(number)
+        unsupported(number)
     assert refused.value.code is ResponseCode.SYSTEM_ERROR
+
+
+@pytest.mark.parametrize("number", [612, 613, 2**31 - 1])
+def test_a_number_above_the_table_has_the_last_name(number: int) -> None:
+    """Source: MQVersion.getVersionDesc (5.3.3)."""
+    assert version_text(number) == "HIGHER_VERSION"
 
 
 @pytest.mark.parametrize(("number", "release"), [(0, "3.0.0.SNAPSHOT"), (479, "5.3.3"), (-1, ""), (100_000, "")])
