@@ -52,9 +52,9 @@ class GrpcConsumer:
 
     def receive_nothing(self, **more: Any) -> Received:
         """Run a receive with the shortest long poll, 5 s, that must not return messages."""
-        return self.received_within(seconds=_SHORTEST_WAIT_SECONDS, **more)
+        return self.received_within(**more)
 
-    def received_within(self, *, seconds: float, **more: Any) -> Received:
+    def received_within(self, *, seconds: float = _SHORTEST_WAIT_SECONDS, **more: Any) -> Received:
         """Return the result of a receive after `seconds` of the deployment's time; `more`: see `start_receive`."""
         pending = self.start_receive(**more)
         self.t.wait(seconds)
@@ -64,7 +64,7 @@ class GrpcConsumer:
         """Receive repeatedly; returns the first result with a message. Raises Contradiction if none has one."""
 
         def look() -> Received | None:
-            received = self.received_within(seconds=_SHORTEST_WAIT_SECONDS)
+            received = self.received_within()
             return received if received.messages else None
 
         received = self.t.until(look, seconds)

@@ -216,7 +216,7 @@ def an_ordered_message_beyond_its_retries_goes_to_the_dlq(t: GrpcContext) -> Non
         response = consumer.received_within(seconds=2, max_messages=1, await_s=6)
         t.note(what, _shown(response))
         consumer.change(response.handles[0], 1)
-    t.note("third", consumer.received_within(seconds=5.2, max_messages=1))
+    t.note("third", consumer.received_within(max_messages=1))
     t.note("next", _shown(consumer.receive(max_messages=1)))
     t.note("dead letters", t.route(dlq_topic(consumer.group)).status.code)
 

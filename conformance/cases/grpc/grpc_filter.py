@@ -179,7 +179,7 @@ def a_redelivered_message_skipped_by_a_filter_is_lost_to_the_group(t: GrpcContex
         bodies += consumer.receive(invisible_s=10).bodies
     t.note("all", sorted(bodies))
     t.wait(12)
-    t.note("again by B", t.until(lambda: consumer.received_within(seconds=5.2, expression="B").bodies))
+    t.note("again by B", t.until(lambda: consumer.received_within(expression="B").bodies))
     t.note("by A", consumer.receive_nothing(expression="A"), pb.MESSAGE_NOT_FOUND)
 
 

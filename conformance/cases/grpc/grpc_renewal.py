@@ -50,7 +50,7 @@ def a_message_acked_with_another_message_id_is_redelivered_on_termination(t: Grp
     [(_, handle)] = note_received(one)
     t.note("acknowledged", one.ack(handle).status, pb.OK)
     terminate(one)
-    t.note("again", attempts(other.received_within(seconds=5.2, auto_renew=True)))
+    t.note("again", attempts(other.received_within(auto_renew=True)))
 
 
 @grpc_case("DefaultReceiptHandleManager.clearGroup")
@@ -81,7 +81,7 @@ def a_message_changed_with_another_message_id_is_redelivered_on_termination(t: G
     [(_, handle)] = note_received(one)
     t.note("changed", one.change(handle, 40).status, pb.OK)
     terminate(one)
-    t.note("again", attempts(other.received_within(seconds=5.2, auto_renew=True)))
+    t.note("again", attempts(other.received_within(auto_renew=True)))
 
 
 @grpc_case("ReceiveMessageActivity.receiveMessage")
@@ -119,7 +119,7 @@ def an_auto_renewed_message_is_redelivered_after_60_seconds(t: GrpcContext) -> N
         t.heartbeat(one.client, one.group, pb.PUSH_CONSUMER)
     t.note("after 50 s", attempts(other.receive_nothing(auto_renew=True)))
     t.wait(8)
-    t.note("then", attempts(other.received_within(seconds=5.2, auto_renew=True)))
+    t.note("then", attempts(other.received_within(auto_renew=True)))
     t.note("after", watch.between(61, 85))
     t.note("the first handle", one.ack_entries((message_id, handle)).status, pb.INVALID_RECEIPT_HANDLE)
 
@@ -164,4 +164,4 @@ def a_held_receive_of_a_terminated_client_takes_a_message_and_fails(t: GrpcConte
     t.note("at the end of the wait", waiting())
     t.note("given to the other", attempts(other.receive_nothing(auto_renew=True)))
     t.wait(57)
-    t.note("given to the other then", attempts(other.received_within(seconds=5.2, auto_renew=True)))
+    t.note("given to the other then", attempts(other.received_within(auto_renew=True)))
