@@ -170,7 +170,7 @@ def unknown_settings_are_ignored(t: RemotingContext) -> None:
 
 @remoting_case("MixAll.string2Properties", tidy=True)
 def settings_are_read_as_java_properties(t: RemotingContext) -> None:
-    """A colon or a blank separates a setting as well, lines may continue, and a malformed escape is an error."""
+    """A colon or a blank may replace the equals sign, lines may continue, and a malformed escape is an error."""
     text = "traceOn : false\nautoCreateTopicEnable \\\n  fa\\u006cse\nmaxMessage\\\n   Size:1\\\n024"
     t.note("changed", change(t, text), 0)
     t.note("settings", read_settings(t, "traceOn", "autoCreateTopicEnable", "maxMessageSize"))

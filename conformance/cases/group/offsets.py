@@ -265,7 +265,7 @@ def a_correction_query_deletes_offsets_of_filtered_groups(t: RemotingContext) ->
 
 
 @remoting_case("ConsumerOffsetManager.cleanOffsetByTopic, ConsumerOffsetManager.queryMinOffsetInAllGroup")
-def a_pending_reset_outlives_committed_offsets_deleted_with_the_topic_or_by_a_query(t: RemotingContext) -> None:
+def a_pending_reset_outlives_its_topic_and_a_correction_query(t: RemotingContext) -> None:
     """A pending reset stays if the topic is deleted and created again, or if a correction query filters the group."""
     topic, group, left_out = t.topic(queues=1), t.group(), t.group()
     t.sent(topic, 3)

@@ -14,6 +14,17 @@ from ...clients.remoting_sends import short_names
 from ...clients.send_fields import SendFields
 from ...context.remoting import RemotingContext, reply_to
 
+UNUSUAL_FIELDS: SendFields = {
+    "queue": -1,
+    "sysFlag": 1,
+    "flag": 7,
+    "reconsumeTimes": 3,
+    "unitMode": True,
+    "defaultTopic": "other",
+    "defaultTopicQueueNums": 9,
+}
+"""Fields of a reply's header with other values than those of SDKs."""
+
 
 def register_requester(t: RemotingContext) -> tuple[str, RemotingClient]:
     """Register a client as a producer; return its client id and connection."""
@@ -55,11 +66,13 @@ def reply_response(connection: RemotingClient, opaque: int) -> DecodedResponse |
     return without_queue_offset(reply_to(connection, opaque, 15))
 
 
-def pushed(t: RemotingContext) -> tuple[RemotingClient, RemotingCommand, Callable[[], DecodedResponse | str]]:
+def pushed(
+    t: RemotingContext, **more: Unpack[SendFields]
+) -> tuple[RemotingClient, RemotingCommand, Callable[[], DecodedResponse | str]]:
     """Send a reply; return the requester's connection, the pushed request and a function that awaits the response."""
     client, connection = register_requester(t)
     replier = t.connect()
-    opaque = start(t, client, replier)
+    opaque = start(t, client, replier, **more)
     return connection, connection.next_server_request(10), lambda: reply_to(replier, opaque, 15)
 
 
@@ -84,39 +97,22 @@ def a_reply_is_stored_in_the_reply_topic(t: RemotingContext) -> None:
     t.note("same id", message.offset_message_id == response["msgId"])
 
 
-def send_marked_reply(t: RemotingContext) -> tuple[RemotingCommand, DecodedResponse]:
-    """Send a reply with unusual values in its header; return the pushed request, and the response."""
-    client, connection = register_requester(t)
-    replier = t.connect()
-    fields: SendFields = {
-        "queue": -1,
-        "sysFlag": 1,
-        "flag": 7,
-        "reconsumeTimes": 3,
-        "unitMode": True,
-        "defaultTopic": "other",
-        "defaultTopicQueueNums": 9,
-    }
-    opaque = start(t, client, replier, **fields)
-    push = connection.next_server_request(10)
-    connection.respond(push)
-    response = reply_to(replier, opaque, 15)
-    assert isinstance(response, DecodedResponse)
-    return push, response
-
-
 @remoting_case("ReplyMessageProcessor.pushReplyMessage")
 def a_push_has_the_header_fields_of_its_reply(t: RemotingContext) -> None:
-    """The push has queue id, system flag, retries and default topic of the reply, as the replier sent them."""
-    push, response = send_marked_reply(t)
+    """The push has queue id, flags, reconsume times, unit mode and default topic of the reply, as the replier sent."""
+    connection, push, answered = pushed(t, **UNUSUAL_FIELDS)
     t.note("pushed", pushed_fields(push)["ext"])
-    t.note("responded", without_queue_offset(response), 0)
+    connection.respond(push)
+    t.note("responded", without_queue_offset(answered()), 0)
 
 
 @remoting_case("ReplyMessageProcessor.processReplyMessageRequest")
 def a_reply_is_stored_without_its_system_flag(t: RemotingContext) -> None:
     """The stored reply has the flag and the reconsume times of the reply, but not its system flag."""
-    _, response = send_marked_reply(t)
+    connection, push, answered = pushed(t, **UNUSUAL_FIELDS)
+    connection.respond(push)
+    response = answered()
+    assert isinstance(response, DecodedResponse)
     message = t.message_at(reply_topic(t.cluster), 0, int(response["queueOffset"]))
     t.note("stored", [message.sys_flag, message.flag, message.reconsume_times, message.body])
 

@@ -231,7 +231,7 @@ def sending_back_requires_only_offset_group_and_level(t: RemotingContext) -> Non
 
 @remoting_case("AbstractSendMessageProcessor.consumerSendMsgBack, AbstractSendMessageProcessor.msgCheck")
 def unit_mode_marks_the_retry_topic_that_a_failed_message_creates(t: RemotingContext) -> None:
-    """A send-back in unit mode, or a send without a default topic, marks the retry topic that it creates."""
+    """A send-back in unit mode, or a send in unit mode to an unknown retry topic, marks the retry topic it creates."""
     topic = t.topic(queues=1)
     [sent] = t.sent(topic)
     for unit in (True, False):
