@@ -32,7 +32,10 @@ def _made(s: ScenarioContext, parts: Mapping[int, Sequence[Part]]) -> str:
 
 
 def _move(s: ScenarioContext, topic: str) -> None:
-    """End logical queue 0 on the first broker and continue it on the other. As mqadmin does, update the other first."""
+    """End logical queue 0 on the first broker, and continue it on the other, which is updated first.
+
+    mqadmin updates the brokers in the same order.
+    """
     admin, here = s.admin, s.admin.broker_name
     parts = {0: [part(0, here, end=SENDS), part(0, THERE, MOVED_TO, gen=1)]}
     for broker, connection in ((THERE, admin.second_broker), (here, admin.broker)):
