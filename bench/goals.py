@@ -75,7 +75,7 @@ GOALS = (
         1.4,
         0.33,
         "remoting pull of 32, 1 outstanding",
-        why_rate=f"{BOTH_BUSY}. The client's JIT compiler was not idle yet; later runs warm it up for longer",
+        why_rate=BOTH_BUSY,
         why_cpu="the goal is near the floor, which only writes the 32 messages of a response",
     ),
     Goal(

@@ -110,7 +110,7 @@ class RealBroker(ApacheBroker):
 def frozen(servers: Iterable[Server]) -> Iterator[None]:
     """Stop the processes of servers while the block runs, because an idle server takes processor time as well.
 
-    The block should take only seconds: a name server removes a broker that is silent for two minutes.
+    The block should take less than two minutes: a name server removes a broker that is silent for so long.
     """
     pids = [pid for server in servers for pid in server.pids]
     try:
