@@ -87,7 +87,7 @@ class BrokerAdministration:
         """Return the runtime info table that mqadmin shows for a broker."""
         now, log = self._scheduler.now_ms, self._store.log
         stats = self._store.stats
-        rates = stats.rates(self._store.shared_ms)
+        rates = stats.rates()
         puts = max(stats.puts, 1)  # upstream uses at least 1 as its divisor
         oldest = next((record for _, record in log.records_from(0) if is_readable(record)), None)
         ends, _, most_ends = self._request_pools.describe(BrokerPool.TRANSACTION)

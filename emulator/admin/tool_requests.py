@@ -42,14 +42,13 @@ class BrokerTools:
     @handles(ViewBrokerStats)
     def view_stats(self, call: Call, operation: ViewBrokerStats) -> BrokerStatsResult:
         """Return the statistics of a name and key. Errors: SYSTEM_ERROR if they were never recorded."""
-        name, key, now = operation.stats_name, operation.stats_key, self._store.shared_ms
-        self._store.stats.catch_up(now)
-        item = self._store.stats.by_name.find(name, key)
-        if item is None:
+        name, key, stats = operation.stats_name, operation.stats_key, self._store.stats
+        stats.catch_up()
+        found = stats.by_name.snapshots(name, key)
+        if found is None:
             shown = ["null" if each is None else each for each in (name, key)]
             raise EngineError(ResponseCode.SYSTEM_ERROR, f"The stats <{shown[0]}> <{shown[1]}> not exist")
-        of_bytes = name is not None and name.endswith("_SIZE")
-        return BrokerStatsResult(*(BrokerStatsItem(*each) for each in item.snapshots(now, size=of_bytes)))
+        return BrokerStatsResult(*(BrokerStatsItem(*each) for each in found))
 
     @handles(CleanUnusedTopic)
     def clean_unused_topics(self, call: Call, operation: CleanUnusedTopic) -> Done:

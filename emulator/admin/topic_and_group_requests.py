@@ -191,7 +191,7 @@ class TopicAdministration:
             if queue is not None and high > low:
                 updated = self._store.store_timestamp(queue, high - 1)
             offsets[queue_id] = TopicOffset(low, high, updated)
-        put_tps = self._store.stats.by_name.put_tps(topic, self._store.shared_ms)
+        put_tps = self._store.stats.by_name.put_tps(topic)
         return TopicStatsResult(topic, self._config.broker_name, offsets, put_tps)
 
 
@@ -284,7 +284,7 @@ class GroupAdministration:
                 continue
             for queue_id in range(config.read_queue_nums):
                 found[MessageQueue(topic, self._config.broker_name, queue_id)] = self._progress(group, topic, queue_id)
-            consume_tps += self._store.stats.by_name.got_tps(topic, group, self._store.shared_ms)
+            consume_tps += self._store.stats.by_name.got_tps(topic, group)
         return ConsumeStatsResult(found, consume_tps)
 
     @handles(GetBrokerConsumeStats)
@@ -311,7 +311,7 @@ class GroupAdministration:
             )
             for queue_id in range(config.write_queue_nums)
         }
-        return ConsumeStatsResult(offsets, self._store.stats.by_name.got_tps(topic, group, self._store.shared_ms))
+        return ConsumeStatsResult(offsets, self._store.stats.by_name.got_tps(topic, group))
 
     def _progress(self, group: str, topic: str, queue_id: int) -> OffsetWrapper:
         consumed = self._offsets.query(group, topic, queue_id)

@@ -67,7 +67,7 @@ class ClientRequests:
         counted = self._store.stats.by_name.count_registration
         for consumers, groups in ((False, operation.producer_groups), (True, operation.consumers)):
             if groups:
-                counted(consumers=consumers, now_ms=self._store.shared_ms)
+                counted(consumers=consumers)
         return HeartbeatResult(self._clients.heartbeat(call.channel, operation))
 
     @handles(UnregisterClient)

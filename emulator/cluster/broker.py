@@ -185,7 +185,7 @@ class Broker:
             push_to_all=partial(self._gate.push_to_all, self),
         )
         tables = BrokerTables(store, topics, self.groups, self.offsets)
-        stats = stats_room.build(context, topics.system, self.responses.settle)
+        stats = stats_room.build(context, self._scheduler, topics.system, self.responses.settle)
         store.begin_run(stats.counters)
         self.responses.begin_run()
         storing = store_room.build(context, store, topics)
@@ -276,7 +276,7 @@ class Broker:
 
     def count_connection(self, event: str) -> None:
         """Count a remoting client that has connected (`CONNECT`) or disconnected (`CLOSE`)."""
-        self.store.stats.by_name.count_connection(event, self._scheduler.now_ms)
+        self.store.stats.by_name.count_connection(event)
 
     def metrics(self) -> Mapping[str, BrokerMetrics]:
         """Return counters since the start of the run and current sizes, by the name of the group of metrics."""

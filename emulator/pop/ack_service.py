@@ -145,11 +145,11 @@ class AckService:
     def _write(  # noqa: PLR0917 - once per acknowledgement; keywords would cost time
         self, topic: str, group: str, queue_id: int, receipt: Receipt, offsets: list[int], *, batch: bool
     ) -> None:
-        counted_ms, stats = self._store.shared_ms, self._store.stats
+        stats = self._store.stats
         if len(offsets) == 1:
-            stats.count_acknowledgement(topic, group, counted_ms)
+            stats.count_acknowledgement(topic, group)
         else:
-            stats.by_name.count_acked(topic, group, len(offsets), counted_ms)
+            stats.by_name.count_acked(topic, group, len(offsets))
         if self._config.pop_consumer_kv_service_enable:
             for offset in offsets:
                 self._require_kv_service().acknowledge(_record_of(topic, group, queue_id, receipt, offset=offset))
@@ -165,7 +165,7 @@ class AckService:
     def _count_ordered(self, topic: str, group: str, messages: int) -> None:
         """Count acknowledgements of ordered messages in the statistics, as upstream does only with KV records."""
         if self._config.pop_consumer_kv_service_enable:
-            self._store.stats.by_name.count_acked(topic, group, messages, self._store.shared_ms)
+            self._store.stats.by_name.count_acked(topic, group, messages)
 
     def _require_kv_service(self) -> PopKvService:
         if self._kv_service is None:
@@ -240,7 +240,7 @@ class AckService:
         is_revived = 0 <= revive_qid < self._config.revive_queue_num
         if is_revived and not self._log.write_check_point(point, revive_qid):
             raise EngineError(ResponseCode.SYSTEM_ERROR, None)
-        self._store.stats.count_check_point(topic, group, self._store.shared_ms)
+        self._store.stats.count_check_point(topic, group)
         if refusal is not None:
             raise refusal
         if is_revived:

@@ -322,7 +322,7 @@ class PopService:
                 self._config.broker_name,
                 [offset - start_offset for offset in read.offsets],
             )
-            self._store.stats.count_check_point(operation.topic, group, self._store.shared_ms)
+            self._store.stats.count_check_point(operation.topic, group)
             if not self._buffer.add(point, batch.revive_qid, read.next_offset):
                 return  # without a check point the messages are not delivered and the offset stays
         self._in_flight.add((topic, group, queue_id), len(read.offsets))

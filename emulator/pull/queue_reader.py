@@ -115,7 +115,7 @@ class QueueReader:
             read = self._read_compacted(queue, offset, max_count)
         else:
             read = self._read_queue(queue, offset, max_count, message_filter, group)
-        self._store.stats.count_read(topic, group, len(read.records), read.size, self._store.shared_ms)
+        self._store.stats.count_read(topic, group, len(read.records), read.size)
         return read
 
     def count_delivery(self, topic: str, group: str, queue_id: int) -> None:

@@ -260,5 +260,5 @@ class DelayService:
         except EngineError as refusal:
             return refusal.code is not ResponseCode.SERVICE_NOT_AVAILABLE
         if self._config.enable_schedule_message_stats:
-            self._store.stats.by_name.count_delivered_delay(message.topic, level - 1, put.size, self._store.shared_ms)
+            self._store.stats.by_name.count_delivered_delay(message.topic, level - 1, put.size)
         return True

@@ -84,12 +84,12 @@ class RetryService:
         except EngineError as refusal:
             raise EngineError(ResponseCode.SYSTEM_ERROR, refusal.code.name) from None
         came_from = message.properties[props.RETRY_TOPIC]
-        by_name, now = self._store.stats.by_name, self._store.shared_ms
-        by_name.count_sent_back(came_from, operation.group, now)
+        by_name = self._store.stats.by_name
+        by_name.count_sent_back(came_from, operation.group)
         if message.topic == names.SCHEDULE_TOPIC:
-            by_name.count_delayed(message.queue_id, 1, put.size, now)
+            by_name.count_delayed(message.queue_id, 1, put.size)
         else:
-            by_name.count_dead_letter(operation.origin_topic, operation.group, now)
+            by_name.count_dead_letter(operation.origin_topic, operation.group)
         return Done()
 
     def _copy(self, record: Record, operation: SendMessageBack, group: GroupConfig, queue_id: int) -> MessageToStore:

@@ -223,7 +223,7 @@ class SendService:
         kind = NORMAL if TYPED.isdisjoint(message.properties) else message_type(message.properties)
         by_name.sent_tally[topic, kind, stored.size, queue_id] += 1
         if topic == names.SCHEDULE_TOPIC:
-            by_name.count_delayed(message.queue_id, 1, stored.size, self._store.shared_ms)
+            by_name.count_delayed(message.queue_id, 1, stored.size)
 
     def _send_batch(self, _call: Call, operation: SendMessage, queue_id: int) -> SendResult:
         topic, shared = operation.topic, operation.properties

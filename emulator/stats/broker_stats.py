@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 
 from ..config import BrokerConfig
+from ..kernel.scheduler import Scheduler
 from ..message.names import LMQ_PREFIX, SCHEDULE_TOPIC, is_lmq
 from .metric_counters import MetricCounters
 from .sent_messages import DELAY
-from .stats_item import StatsItem
+from .stats_item import StatsItem, StatsSnapshot
 from .tally import Tally
 
 SCHEDULE_GROUP = "SCHEDULE_CONSUMER"
@@ -72,11 +73,14 @@ class TopicGroupStats(TopicGroupTable[StatsItem]):
 class BrokerStats:
     """Counters of one run of a broker, by name. The key of counters of the whole broker is the cluster's name.
 
-    `settle` is called before counters are read, and when a tally is full: it adds the tallies to the counters.
+    `settle` is called before counters are read, and when a tally is full: it adds the tallies to the counters. Only
+    counts of tallies have a time, `now_ms`.
     """
 
-    def __init__(self, config: BrokerConfig, now_ms: int, settle: Callable[[], None]) -> None:
+    def __init__(self, config: BrokerConfig, scheduler: Scheduler, settle: Callable[[], None]) -> None:
         self._config = config
+        self._scheduler = scheduler
+        now_ms = scheduler.now_ms
         self._start_ms = now_ms
         self._put: dict[str, StatsItem] = {}
         """Stored messages by topic."""
@@ -125,25 +129,28 @@ class BrokerStats:
         """Count messages delivered to a group, in `times` reads."""
         self.got.add(topic, group, messages, size, now_ms, times)
 
-    def count_sent_back(self, topic: str, group: str, now_ms: int) -> None:
+    def count_sent_back(self, topic: str, group: str) -> None:
         """Count a message of a topic that a group sent back."""
-        self.sent_back.add(topic, group, 1, 0, now_ms)
+        self.sent_back.add(topic, group, 1, 0, self._scheduler.now_ms)
 
-    def count_dead_letter(self, topic: str | None, group: str, now_ms: int) -> None:
+    def count_dead_letter(self, topic: str | None, group: str) -> None:
         """Count a sent-back message that went to the dead letter queue; `topic` is the origin topic of the request."""
         key = f"null@{topic}@{group}@SEND_BACK_TO_DLQ"  # upstream formats a missing owner as "null"
-        self._other("SNDBCK2DLQ_TIMES", key, now_ms).add(1, 0, now_ms)
+        self._count_other("SNDBCK2DLQ_TIMES", key, 1, 0)
         self.counters.dead_letters[group, topic or ""] += 1
 
-    def count_acked(self, topic: str, group: str, messages: int, now_ms: int, times: int = 1) -> None:  # noqa: PLR0917 - as the other counts
-        """Count a group's acknowledgements and changes of the invisible duration, in `times` requests."""
+    def count_acked(self, topic: str, group: str, messages: int) -> None:
+        """Count a group's acknowledgements and changes of the invisible duration, in one request."""
+        self._count_acked(topic, group, messages, self._scheduler.now_ms, 1)
+
+    def _count_acked(self, topic: str, group: str, messages: int, now_ms: int, times: int) -> None:  # noqa: PLR0917 - as the other counts
         self._other("BROKER_ACK_NUMS", self._config.broker_cluster_name, now_ms).add(messages, 0, now_ms, times=0)
         self.acked.add(topic, group, messages, 0, now_ms, times)
 
     def settle_tallies(self, now_ms: int) -> None:
         """Count what is in the tallies of acknowledgements and check points."""
         for (topic, group), times in self.acked_tally.take():
-            self.count_acked(topic, group, times, now_ms, times)
+            self._count_acked(topic, group, times, now_ms, times)
         for (topic, group), times in self.checked_tally.take():
             self._other("BROKER_CK_NUMS", self._config.broker_cluster_name, now_ms).add(times, 0, now_ms, times=0)
             self.checked.add(topic, group, times, 0, now_ms, times)
@@ -156,28 +163,31 @@ class BrokerStats:
         else:
             queues.add(queue_id)
 
-    def count_delayed(self, level_queue: int, messages: int, size: int, now_ms: int) -> None:
+    def count_delayed(self, level_queue: int, messages: int, size: int) -> None:
         """Count messages sent with a delay level. `level_queue`: the queue id of the level in the schedule topic."""
         if self._by_queue:
-            self._other("QUEUE_PUT", f"{SCHEDULE_TOPIC}@{level_queue}", now_ms).add(messages, size, now_ms)
+            self._count_other("QUEUE_PUT", f"{SCHEDULE_TOPIC}@{level_queue}", messages, size)
 
-    def count_delivered_delay(self, topic: str, level_queue: int, size: int, now_ms: int) -> None:
+    def count_delivered_delay(self, topic: str, level_queue: int, size: int) -> None:
         """Count a delayed message that was delivered to its topic. `level_queue`: as in `count_delayed`."""
-        self.got.add(SCHEDULE_TOPIC, SCHEDULE_GROUP, 1, size, now_ms)
+        self.got.add(SCHEDULE_TOPIC, SCHEDULE_GROUP, 1, size, self._scheduler.now_ms)
         self.counters.count_out(SCHEDULE_TOPIC, SCHEDULE_GROUP, 1, size)
         self.sent.add(topic, DELAY, 1, size)
         if self._by_queue:
-            key = f"{SCHEDULE_TOPIC}@{level_queue}@{SCHEDULE_GROUP}"
-            self._other("QUEUE_GET", key, now_ms).add(1, size, now_ms)
+            self._count_other("QUEUE_GET", f"{SCHEDULE_TOPIC}@{level_queue}@{SCHEDULE_GROUP}", 1, size)
 
-    def count_registration(self, *, consumers: bool, now_ms: int) -> None:
+    def count_registration(self, *, consumers: bool) -> None:
         """Count a heartbeat that registered consumer groups or producer groups."""
         name = "CONSUMER_REGISTER_TIME" if consumers else "PRODUCER_REGISTER_TIME"
-        self._other(name, self._config.broker_cluster_name, now_ms).add(0, 0, now_ms)
+        self._count_other(name, self._config.broker_cluster_name, 0, 0)
 
-    def count_connection(self, event: str, now_ms: int) -> None:
+    def count_connection(self, event: str) -> None:
         """Count a connection of a remoting client that was opened or closed. `event`: CONNECTED or CLOSED."""
-        self._other("CHANNEL_ACTIVITY", event, now_ms).add(1, 0, now_ms)
+        self._count_other("CHANNEL_ACTIVITY", event, 1, 0)
+
+    def _count_other(self, name: str, key: str, messages: int, size: int) -> None:
+        now_ms = self._scheduler.now_ms
+        self._other(name, key, now_ms).add(messages, size, now_ms)
 
     def _other(self, name: str, key: str, now_ms: int) -> StatsItem:
         item = self._others.get((name, key))
@@ -203,6 +213,13 @@ class BrokerStats:
             name = name.removesuffix("_NUMS").removesuffix("_SIZE")
         return self._others.get((name, key))
 
+    def snapshots(self, name: str | None, key: str | None) -> list[StatsSnapshot] | None:
+        """Return the counter with a name and a key for the minute, the hour and the day; None if there is none."""
+        item = self.find(name, key)
+        if item is None:
+            return None
+        return item.snapshots(self._scheduler.now_ms, size=name is not None and name.endswith("_SIZE"))
+
     def _took_time(self, name: str, key: str) -> bool:
         """True if upstream would have measured a duration for the key: `queue@topic`, `queue@topic@group`."""
         first, _, rest = key.partition("@")
@@ -213,17 +230,17 @@ class BrokerStats:
         topic, _, group = rest.partition("@")
         return any(str(queue) == first for queue in self._read_queues.find(topic, group) or ())
 
-    def put_tps(self, topic: str, now_ms: int) -> float:
+    def put_tps(self, topic: str) -> float:
         """Return the rate of messages stored in a topic over the last minute (1/s)."""
         self.settle()
         item = self._put.get(topic)
-        return item.snapshots(now_ms)[0].tps if item is not None else 0.0
+        return item.snapshots(self._scheduler.now_ms)[0].tps if item is not None else 0.0
 
-    def got_tps(self, topic: str, group: str, now_ms: int) -> float:
+    def got_tps(self, topic: str, group: str) -> float:
         """Return the rate of a topic's messages delivered to a group over the last minute (1/s)."""
         self.settle()
         item = self.got.find(topic, group)
-        return item.snapshots(now_ms)[0].tps if item is not None else 0.0
+        return item.snapshots(self._scheduler.now_ms)[0].tps if item is not None else 0.0
 
     def delete_topic(self, topic: str) -> None:
         """Delete the counters of a topic."""
@@ -252,13 +269,13 @@ class LmqBrokerStats(BrokerStats):
         """Count messages delivered to a group, in `times` reads."""
         super().count_got(self._counted_name(topic), self._counted_name(group), messages, size, now_ms, times)
 
-    def count_sent_back(self, topic: str, group: str, now_ms: int) -> None:
+    def count_sent_back(self, topic: str, group: str) -> None:
         """Count a message of a topic that a group sent back."""
-        super().count_sent_back(self._counted_name(topic), self._counted_name(group), now_ms)
+        super().count_sent_back(self._counted_name(topic), self._counted_name(group))
 
-    def got_tps(self, topic: str, group: str, now_ms: int) -> float:
+    def got_tps(self, topic: str, group: str) -> float:
         """Return the rate of a topic's messages delivered to a group over the last minute (1/s)."""
-        return super().got_tps(self._counted_name(topic), self._counted_name(group), now_ms)
+        return super().got_tps(self._counted_name(topic), self._counted_name(group))
 
     def _counted_name(self, name: str) -> str:
         return LMQ_PREFIX if is_lmq(name) and not self._config.enable_lmq_stats else name

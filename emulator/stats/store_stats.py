@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
+from ..kernel.scheduler import Scheduler
 from ..message.names import DLQ_PREFIX, REVIVE_TOPIC_PREFIX, SYSTEM_TOPIC_PREFIX, SYSTEM_TOPICS
 from .broker_stats import BrokerStats
 from .tally import Tally
@@ -47,17 +48,20 @@ class DayTotals(NamedTuple):
 class StoreStats:
     """Counters of one run of a broker. `system`: topics that are not counted as application topics.
 
-    `by_name` makes the named counters from a function that turns all tallies into totals. `settle` is called when
-    samples are added; it turns tallies of other counters into totals.
+    Samples measure durations, so they are by the engine's clock, which no fault sets wrong. `by_name` makes the named
+    counters from a function that turns all tallies into totals. `settle` is called when samples are added; it turns
+    tallies of other counters into totals.
     """
 
     def __init__(
         self,
-        now_ms: int,
+        scheduler: Scheduler,
         by_name: Callable[[Callable[[], None]], BrokerStats],
         system: Collection[str] = SYSTEM_TOPICS,
         settle: Callable[[], None] = lambda: None,
     ) -> None:
+        self._scheduler = scheduler
+        now_ms = scheduler.now_ms
         self.by_name = by_name(self._settle_tallies)
         self._settle = settle
         self._system = system
@@ -99,10 +103,10 @@ class StoreStats:
         self._settle_tallies()
         return self._got
 
-    def count_stored(self, topic: str, messages: int, size: int, now_ms: int, times: int = 1) -> None:  # noqa: PLR0917 - once per message; keywords would cost time
+    def count_stored(self, topic: str, messages: int, size: int, times: int = 1) -> None:
         """Count stored messages of `size` bytes in all; `times` is 0 if they belong to an event already counted."""
-        if now_ms >= self.next_sample_ms:
-            self.catch_up(now_ms)
+        if self._scheduler.now_ms >= self.next_sample_ms:
+            self.catch_up()
         self._count_stored(topic, messages, size, times)
 
     def _count_stored(self, topic: str, messages: int, size: int, times: int) -> None:
@@ -127,36 +131,37 @@ class StoreStats:
             if topic not in self._system and not topic.startswith(SYSTEM_TOPIC_PREFIX):
                 self._got += messages * times
 
-    def count_acknowledgement(self, topic: str, group: str, now_ms: int) -> None:
+    def count_acknowledgement(self, topic: str, group: str) -> None:
         """Count a group's acknowledgement of one message."""
-        if now_ms >= self.next_sample_ms:
-            self.catch_up(now_ms)
+        if self._scheduler.now_ms >= self.next_sample_ms:
+            self.catch_up()
         self.by_name.acked_tally[topic, group] += 1
 
-    def count_check_point(self, topic: str, group: str, now_ms: int) -> None:
+    def count_check_point(self, topic: str, group: str) -> None:
         """Count a check point of a group."""
-        if now_ms >= self.next_sample_ms:
-            self.catch_up(now_ms)
+        if self._scheduler.now_ms >= self.next_sample_ms:
+            self.catch_up()
         self.by_name.checked_tally[topic, group] += 1
 
-    def count_replicated(self, size: int, now_ms: int) -> None:
+    def count_replicated(self, size: int) -> None:
         """Count a record replicated from the master for the store, but not for its topic: the master counts that."""
-        if now_ms >= self.next_sample_ms:
-            self.catch_up(now_ms)
+        if self._scheduler.now_ms >= self.next_sample_ms:
+            self.catch_up()
         self._puts += 1
         self._put_bytes += size
 
-    def count_read(self, topic: str, group: str, messages: int, size: int, now_ms: int) -> None:  # noqa: PLR0917 - once per read; keywords would cost time
+    def count_read(self, topic: str, group: str, messages: int, size: int) -> None:
         """Count a read by a group of `messages` messages with a total of `size` bytes."""
-        if now_ms >= self.next_sample_ms:
-            self.catch_up(now_ms)
+        if self._scheduler.now_ms >= self.next_sample_ms:
+            self.catch_up()
         if messages:
             self._reads[topic, group, messages, size] += 1
         else:
             self._reads_missed += 1
 
-    def catch_up(self, now_ms: int) -> None:
+    def catch_up(self) -> None:
         """Add the samples and day starts missing up to now."""
+        now_ms = self._scheduler.now_ms
         if now_ms < self.next_sample_ms:
             return
         self._settle_tallies()
@@ -186,9 +191,9 @@ class StoreStats:
             item.messages = counted
             item.catch_up(now_ms)
 
-    def rates(self, now_ms: int) -> dict[str, str]:
+    def rates(self) -> dict[str, str]:
         """Return each rate (1/s) as three numbers separated by blanks; a number is empty if samples are missing."""
-        self.catch_up(now_ms)
+        self.catch_up()
         spans = [self._in_a_second(span) for span in SPANS]
         found = [None if each is None else each[1] for each in spans]
         missed = [None if each is None else each[2] for each in spans]

@@ -104,7 +104,7 @@ class MessageStore:
         self.is_slave = not config.is_master
         """True if the store is a slave's: it replicates its master's log and stores nothing else."""
         self.disk = Disk(config)
-        self.stats = StoreStats(scheduler.now_ms, partial(BrokerStats, config, scheduler.now_ms))
+        self.stats = StoreStats(scheduler, partial(BrokerStats, config, scheduler))
         self.last_store_timestamp = 0
         self.batched = batched
         """Topics whose queues may hold several messages in one record."""
@@ -113,11 +113,6 @@ class MessageStore:
     def now_ms(self) -> int:
         """The store timestamp of a message stored now."""
         return self._clock.now_ms
-
-    @property
-    def shared_ms(self) -> int:
-        """The time (ms since the epoch) of the clock that all brokers share; statistics are counted by it."""
-        return self._scheduler.now_ms
 
     has_all_records = True
     """A slave's store has each record as soon as its master has it."""
@@ -185,7 +180,7 @@ class MessageStore:
         number = messages_in_record(message.properties)
         with appending_batches_of(number, self._find_or_create_queue(message.topic, message.queue_id)):
             stored = self.append(message)
-        self.stats.count_stored(message.topic, number - 1, 0, self._scheduler.now_ms, times=0)
+        self.stats.count_stored(message.topic, number - 1, 0, times=0)
         return stored
 
     def _find_or_create_queue(self, topic: str, queue_id: int) -> ConsumeQueue:
@@ -260,7 +255,7 @@ class MessageStore:
             self.replication.replicate(record, tags_code)
         stats = self.stats
         if now >= stats.next_sample_ms:
-            stats.catch_up(now)
+            stats.catch_up()
         stats.tally[topic, size] += 1
         self.last_store_timestamp = timestamp
         watcher = self.watchers.get(topic) if queued else None
@@ -367,7 +362,7 @@ class MessageStore:
             copies,
         )
         self.log.append(block)
-        self.stats.count_stored(whole.topic, len(copies), len(block), self._scheduler.now_ms)
+        self.stats.count_stored(whole.topic, len(copies), len(block))
         queue.extend(physical_offsets, sizes, tags_codes)
         self.replication.replicate_block(block, physical_offsets, sizes, tags_codes)
 
@@ -390,7 +385,7 @@ class MessageStore:
         if found.store_timestamp != self._time_index.last_ms:
             self._time_index.add(found.store_timestamp, physical_offset)
         self.log.append(record)
-        self.stats.count_replicated(len(record), now)
+        self.stats.count_replicated(len(record))
         self.last_store_timestamp = found.store_timestamp
         if not found.sys_flag & records.SYS_TRANSACTION_PREPARED:
             queue = self._find_or_create_queue(found.topic, found.queue_id)
@@ -407,7 +402,7 @@ class MessageStore:
         """Store a record that cannot be decoded: it is in the log, and in no queue."""
         self.log.reserve(len(record), self._clock.now_ms)
         self.log.append(record)
-        self.stats.count_replicated(len(record), self._scheduler.now_ms)
+        self.stats.count_replicated(len(record))
 
     def tags_code_at(self, record: bytes) -> int:
         """Return the tags code of a stored record: that in the consume queue, or else the hash of its tag.

@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 from rocketmq_testkit.emulator.config import BrokerConfig
+from rocketmq_testkit.emulator.kernel.scheduler import Scheduler
 from rocketmq_testkit.emulator.stats.broker_stats import BrokerStats
 from rocketmq_testkit.emulator.stats.metric_counters import MetricCounters
 from rocketmq_testkit.emulator.stats.response_counts import ResponseCounts
@@ -38,13 +39,14 @@ def test_full_tally_is_settled_before_it_gets_another_kind() -> None:
 
 def test_tallies_of_a_broker_stay_bounded_within_a_second() -> None:
     """Many kinds of events before the next sample. All totals are right afterwards."""
-    store = StoreStats(0, partial(BrokerStats, BrokerConfig(), 0))
+    scheduler = Scheduler()
+    store = StoreStats(scheduler, partial(BrokerStats, BrokerConfig(), scheduler))
     by_name = store.by_name
     for size in range(1, KINDS + 1):
         store.tally["orders", size] += 1
-        store.count_read("orders", "warehouse", 2, size, 1)
-        store.count_acknowledgement("orders", f"group-{size}", 1)
-        store.count_check_point("orders", f"group-{size}", 1)
+        store.count_read("orders", "warehouse", 2, size)
+        store.count_acknowledgement("orders", f"group-{size}")
+        store.count_check_point("orders", f"group-{size}")
         for each in (store.tally, by_name.acked_tally, by_name.checked_tally):
             assert len(each) <= TALLIED_MAX
     whole = sum(range(1, KINDS + 1))
