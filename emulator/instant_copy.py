@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from types import MethodType
 from typing import Any, TypeVar, cast
 
-from .client.client_registry import ClientRegistry, ConsumerGroup, Member
+from .client.client_registry import ClientRegistry, Compensation, ConsumerGroup, Member
 from .client.deliveries import Deliveries
 from .client.delivery_context import DeliveryContext
 from .client.pending_responses import PendingResponses
@@ -75,7 +75,7 @@ Rule = Callable[["_Copier", Any], Any]
 _COPIED: tuple[type, ...] = (
     *(TopicTable, TopicConfig, GroupTable, GroupConfig, OffsetTable, LmqOffsetTable),
     *(MessageStore, LmqStore, Compaction),
-    *(ClientRegistry, ConsumerGroup, QueueLocks, NameServer, TopicGroupIndex),
+    *(ClientRegistry, Compensation, ConsumerGroup, QueueLocks, NameServer, TopicGroupIndex),
     *(Deliveries, DeliveryContext, PoppedMessages, QueueUses, PendingResponses),
     *(PullService, ColdPullHold, ColdData, GroupReads, SlowGroupGuard),
     *(PopService, NotificationService, PopMergeBuffer, OffsetStep, ReviveService, ReviveQueue),
