@@ -26,10 +26,10 @@ class QueueLag:
 
 
 def topics_of(broker: "Broker", group: str, topic: str | None = None) -> list[str]:
-    """List topics of a group and the pop retry topics of each.
+    """List the topics that a group reads because of `topic`: itself and its pop retry topics.
 
-    These are `topic`, or without it all topics to which the group subscribes or in which it has offsets, and its retry
-    topic.
+    Without `topic`, list all topics to which the group subscribes or in which it has offsets, their pop retry topics,
+    and the retry topic of the group.
     """
     if topic is None:
         registered = broker.clients.consumers.get(group)

@@ -140,7 +140,7 @@ class NameServer:
         self._on_missing_topic = on_missing_topic
         """Called with each request (call and topic) for the route of a topic that does not exist."""
         self._stopped_brokers: set[RegisteredBroker] = set()
-        """Stopped brokers of names with a running broker. Topics that those with a lower id registered stay."""
+        """Stopped brokers of names with a running broker. If its id is higher, the topics of the stopped one stay."""
         self._own_handlers: Handlers = handlers_of(self)
         self.handlers: Handlers = self._own_handlers
         self._stops = 0

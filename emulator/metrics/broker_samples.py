@@ -37,9 +37,9 @@ MODES: Mapping[str, str] = {"CONSUME_ACTIVELY": "pull", "CONSUME_PASSIVELY": "pu
 REMOTING = "remoting"
 
 
-def broker_samples(broker: Broker, now_ms: int) -> Iterator[Sample | None]:
-    """Yield the samples of a broker, and None after each part of the work. `now_ms` is the time by its own clock."""
-    common = broker_labels(broker)
+def broker_samples(broker: Broker) -> Iterator[Sample | None]:
+    """Yield the samples of a broker, and None after each part of the work."""
+    common, now_ms = broker_labels(broker), broker.store.now_ms
     yield from _sizes(broker, common)
     yield from in_parts(_messages(broker, common))
     yield from _responses(broker, common)

@@ -16,7 +16,7 @@ PROXY_MODE = "cluster"
 def engine_samples(engine: Engine, proxy: Labels) -> Iterator[Sample | None]:
     """Yield the samples of an engine, and None where other work may run. `proxy`: labels of the proxy."""
     for broker in list(engine.brokers):
-        yield from broker_samples(broker, broker.store.now_ms)
+        yield from broker_samples(broker)
         yield None
     yield Sample(UPSTREAM["rocketmq_proxy_up"], {**proxy, "proxy_mode": PROXY_MODE}, 1)
 
