@@ -108,11 +108,6 @@ def _to_utf16(text: str) -> str:
     return "".join(map(chr, memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H")))
 
 
-def from_utf16(units: str) -> str:
-    """Convert UTF-16 units back to text."""
-    return units if units.isascii() else units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-
-
 class SqlLexer:
     """Produces the tokens of one expression."""
 

@@ -15,7 +15,8 @@ from collections.abc import Callable, Generator
 from typing import Any, TypeAlias
 
 from ..kernel.errors import SqlError
-from .sql_lexer import ORDER, SqlLexer, SqlToken, TokenKind, escape, from_utf16
+from ..kernel.java_types import from_utf16
+from .sql_lexer import ORDER, SqlLexer, SqlToken, TokenKind, escape
 from .sql_nodes import (
     SqlNode,
     and_node,

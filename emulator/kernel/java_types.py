@@ -27,6 +27,11 @@ def java_text(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
+def from_utf16(units: str) -> str:
+    """Return a text of UTF-16 units with one character for each pair of surrogates. Lone surrogates stay."""
+    return units if units.isascii() else units.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
 def wrapped(number: int, bits: int) -> int:
     """Return the number as a Java integer of `bits` bits, which wraps around."""
     half = 1 << (bits - 1)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from rocketmq_testkit.emulator.kernel.errors import EngineError
-from rocketmq_testkit.emulator.kernel.java_types import java_text
+from rocketmq_testkit.emulator.kernel.java_types import from_utf16, java_text
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
 
 BYTES_MAX = 1024 * 1024
@@ -58,9 +58,7 @@ def _logical_lines(text: str) -> Iterator[str]:
 def _unescaped(text: str) -> str:
     if "\\" not in text:
         return text
-    text = _ESCAPE.sub(_character, text)
-    pairs_joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-    return java_text(pairs_joined)
+    return java_text(from_utf16(_ESCAPE.sub(_character, text)))
 
 
 def _character(escape: re.Match[str]) -> str:
