@@ -5,6 +5,7 @@ succeeds when its delete mark is stored, even if the target no longer waits.
 Source: RecallMessageProcessor, RecallMessageHandle (5.3.3).
 """
 
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 from ..assembly.handlers import handles
@@ -12,6 +13,7 @@ from ..config import BrokerConfig
 from ..gate.call import Call
 from ..kernel.errors import EngineError
 from ..kernel.java_numbers import parse_long
+from ..kernel.java_split import java_split
 from ..kernel.response_code import ResponseCode
 from ..kernel.scheduler import Scheduler
 from ..kernel.value_class import frozen_value
@@ -29,6 +31,8 @@ from .timer_state import delete_key
 VERSION = "v1"
 MARK_TAG = "_RECALL_TAG_"
 MARK_BODY = b"0"
+_BASE64 = re.compile(r"(?:[\w-]{4})*(?:[\w-]{2}(?:==)?|[\w-]{3}=?)?", re.ASCII)
+"""URL-safe Base64 that Java's decoder accepts: padding may be missing, and no other character is skipped."""
 
 
 @frozen_value
@@ -47,12 +51,15 @@ class RecallHandle:
 
     @staticmethod
     def parse(text: str) -> "RecallHandle":
-        """Decode a handle; a time that is not a number becomes -1. Raises ValueError for an invalid handle."""
-        unpadded = text.rstrip("=")
-        decoded = urlsafe_b64decode(unpadded + "=" * (-len(unpadded) % 4)).decode()
-        fields = decoded.rstrip(" ").split(" ")  # Java's split drops empty trailing parts
+        """Decode a handle; a time that is not a number becomes -1.
+
+        Raises ValueError with upstream's text for an invalid handle.
+        """
+        is_base64 = _BASE64.fullmatch(text) is not None
+        decoded = urlsafe_b64decode(text + "=" * (-len(text) % 4)) if is_base64 else b""
+        fields = java_split(decoded.decode(errors="replace"), " ")
         if len(fields) < 5 or fields[0] != VERSION:
-            raise ValueError(f"{text} is no recall handle")
+            raise ValueError("recall handle is invalid")
         try:
             timestamp_ms = parse_long(fields[3])
         except ValueError:
@@ -124,8 +131,8 @@ class RecallService:
     def _checked_handle(self, operation: RecallMessage) -> RecallHandle:
         try:
             handle = RecallHandle.parse(operation.recall_handle)
-        except ValueError:
-            raise _illegal("recall handle is invalid") from None
+        except ValueError as error:
+            raise _illegal(str(error)) from None
         if handle.topic != operation.topic:
             raise _illegal("recall failed, topic not match")
         if handle.broker_name != self._config.broker_name:

@@ -31,8 +31,8 @@ class RecallMessageService:
         handle = request.recall_handle
         try:
             name = RecallHandle.parse(handle).broker_name
-        except ValueError:
-            raise proxy_exception(pb.INTERNAL_SERVER_ERROR, "recall handle is invalid") from None
+        except ValueError as error:
+            raise proxy_exception(pb.INTERNAL_SERVER_ERROR, str(error)) from None
         broker = self.routes.broker_of_handle(name, pb.BAD_REQUEST)
         return broker, RecallMessage(topic=topic, recall_handle=handle, producer_group=topic)
 
