@@ -64,9 +64,12 @@ class HeaderEncoder:
     def literally(self) -> Iterator[None]:
         """Encode blocks without the table in this context, because the peer may receive them late or never.
 
-        The first of them has the table size update, if one is due, and so has the next block after the context: the
-        first block that the peer receives must begin with it (RFC 7541, section 4.2).
+        If a table size update is due, the first of them has it, and so has the next block after the context: the first
+        block that the peer receives must begin with it (RFC 7541, section 4.2). The update is then to 0, and the table
+        is used no more, because the peer may have shrunk it again when a late block arrives.
         """
+        if self.notice:
+            self.peer_table_bytes(0)
         prepared, notice = self.prepared, self.notice
         self.prepared, self._inserts = {}, False
         try:

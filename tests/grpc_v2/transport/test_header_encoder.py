@@ -111,6 +111,19 @@ def test_a_block_that_may_never_arrive_has_not_the_only_table_size_update(arriva
     assert peer.encoder.notice == b""
 
 
+def test_a_late_block_announces_no_size_above_that_of_a_table_that_was_shrunk_again() -> None:
+    """A peer refuses an update to a larger size than it allows when the block arrives (RFC 7541, section 6.3)."""
+    peer = Peer()
+    peer.receive(RESPONSE_HEADERS)
+    peer.shrink(FIELDS_OF_A_RESPONSE_BYTES)
+    with peer.encoder.literally():
+        late = peer.encoded(RESPONSE_HEADERS)
+    peer.shrink(FIELDS_OF_A_RESPONSE_BYTES - 1)
+    peer.receive(RESPONSE_HEADERS)
+    assert peer.read(late) == plain(RESPONSE_HEADERS)
+    peer.receive(RESPONSE_HEADERS)
+
+
 STEPS = st.lists(st.one_of(st.sampled_from([*RECURRING, FAILED]), st.integers(0, 5_000)), max_size=30)
 
 
