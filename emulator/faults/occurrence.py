@@ -66,7 +66,7 @@ class Occurrence:
 
     @property
     def last(self) -> int | None:
-        """The number of the last match that may fire the rule; None if there is no last one."""
+        """The number of the last match that `nth` allows; None without `nth`."""
         return max(self.nth) if isinstance(self.nth, tuple | list) else self.nth
 
 
@@ -106,19 +106,23 @@ class Counter:
         return self.is_used_up or (last is not None and self.matched >= last)
 
     @property
+    def may_fire_next(self) -> bool:
+        """True if the next match fires the rule, unless `probability` decides otherwise."""
+        return not self.is_used_up and self.occurrence.allows(self.matched + 1)
+
+    @property
     def fires_next(self) -> bool:
         """True if the next match fires the rule for certain."""
-        occurrence = self.occurrence
-        allowed = not self.is_used_up and occurrence.allows(self.matched + 1)
-        return allowed and (occurrence.probability is None or occurrence.probability >= 1)
+        return self.may_fire_next and self.occurrence.probability in (None, 1)
 
     def count_match(self) -> bool:
         """Count a match. Returns True if it fires the rule, and counts that as well."""
+        may_fire = self.may_fire_next
         self.matched += 1
-        occurrence = self.occurrence
-        if self.is_used_up or not occurrence.allows(self.matched):
+        if not may_fire:
             return False
-        if occurrence.probability is not None and self.chance.below(_CHANCES) >= occurrence.probability * _CHANCES:
+        probability = self.occurrence.probability
+        if probability is not None and self.chance.below(_CHANCES) >= probability * _CHANCES:
             return False
         self.fired += 1
         return True

@@ -157,19 +157,17 @@ class RunningRule:
 
     def is_open(self, now_ms: int) -> bool:
         """True if the rule may act now: it is not removed, not used up, and within its time."""
-        return (
-            not self.removed
-            and not self.counter.is_used_up
-            and self.start_ms <= now_ms
-            and (self.end_ms is None or now_ms < self.end_ms)
-        )
+        return self.start_ms <= now_ms and not self.counter.is_used_up and not self._has_ended(now_ms)
 
     def can_act_later(self, now_ms: int) -> bool:
         """True if the rule acts now, or can act on a later event or at a later time."""
-        if self.removed or (self.end_ms is not None and now_ms >= self.end_ms):
+        if self._has_ended(now_ms):
             return False
         if self.standing is not None:
             return True
         # A standing fault that no request fires begins once.
         is_over = self.matched > 0 if self.spec.phase is Phase.STANDING else self.counter.is_exhausted
         return not is_over
+
+    def _has_ended(self, now_ms: int) -> bool:
+        return self.removed or (self.end_ms is not None and now_ms >= self.end_ms)
