@@ -93,14 +93,14 @@ class RpcCall:
         """True if the journal already has the refusal as the outcome of an operation."""
         self._on_reply: Callable[[], None] | None = None
         self._run: Lifetime | None = None
-        """The run of the node that carries the request out, if something is held for the call."""
+        """The run of the node that `wait_for` has noted, None before."""
         self.responding_rules: set[str] | None = None
         """Names of the rules of faults that act on the response; None for none."""
 
     def submit(self, node: Node, operation: Operation, on_outcome: OnOutcome) -> None:
         """Submit an operation to the engine. `on_outcome` gets the outcome, at once or later."""
-        if self._on_reply is not None:  # `wait_for`, inlined to save a call for each RPC
-            self._run = getattr(node, "lifetime", None)
+        if self._on_reply is not None:  # else nothing has to be released if the call is lost
+            self.wait_for(node)
         self.rpc.gate.submit(node, EngineCall(self, on_outcome), operation)
 
     def reply(self, response: Message) -> None:
@@ -121,13 +121,12 @@ class RpcCall:
 
     @property
     def is_lost(self) -> bool:
-        """True if something is held for the call, and the run of its node ended before the reply."""
-        return self._on_reply is not None and self._run is not None and self._run.ended
+        """True if the run of the node that the call waits for has ended."""
+        return self._run is not None and self._run.ended
 
     def wait_for(self, node: Node) -> None:
         """Note the node that carries the request out. The call is lost if the run of the node ends before the reply."""
-        if self._on_reply is not None:
-            self._run = getattr(node, "lifetime", None)
+        self._run = getattr(node, "lifetime", None)
 
     def replace_server_call(self, server_call: TransportCall) -> None:
         """Send the response to another call of the transport."""
