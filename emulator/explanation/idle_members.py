@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ..history.events import RefusedRequest, RuleFiring
-from ..history.passed_on import original_refusals
 from ..inspection.groups import GroupView, MemberView
 from ..inspection.receipts import ReceiptView
 from . import changes
@@ -59,8 +58,7 @@ class MemberStates:
     # requests and messages
 
     def _refusals(self, group: GroupView, member: MemberView) -> Iterator[IdleClause]:
-        found = original_refusals(self._scene.history.refused(group=group.name))
-        refused = [each for each in found if self._is_of(each, member)]
+        refused = [each for each in self._scene.refusals(group.name) if self._is_of(each, member)]
         for code, number in Counter(each.code for each in refused).items():
             last = max((each for each in refused if each.code == code), key=lambda each: each.at_ms)
             at = self._scene.at(last.at_ms)

@@ -58,8 +58,9 @@ def behind_in_order(subject: Subject) -> Finding | None:
 def locked(subject: Subject) -> Finding | None:
     """A client has locked the queue, and another member should read it: the queue's owner, or one without a queue.
 
-    The member that requested a queue last counts as its owner. If it hangs, only its silence shows that the others have
-    divided the queues anew. A lock of a client that has left the group also counts if the queue has no owner.
+    The member that requested a queue last counts as its owner, even if it hangs. If the owner has the lock, but no long
+    poll of the queue, it may hang: the members without a queue then count as waiting for the lock.
+    A lock of a client that has left the group also counts if the queue has no owner.
     """
     place, scene = subject.stored.place, subject.scene
     group = subject.consumer
@@ -165,7 +166,7 @@ def overloaded(subject: Subject) -> Finding | None:
     scene, place = subject.scene, subject.stored.place
     found = [
         each
-        for each in refused_requests(scene, subject.consumer, subject.message.topic, place.topic)
+        for each in refused_requests(subject, subject.message.topic, place.topic)
         if each.code in _BUSY and each.node in (place.broker, PROXY) and each.at_ms >= subject.stored.stored_at_ms
     ]
     if not found or was_served_since(subject, found[-1].at_ms):

@@ -6,8 +6,6 @@ Such a group may not exist yet: the broker creates it with the first request tha
 import re
 
 from ..history.events import RefusedRequest
-from ..history.passed_on import original_refusals
-from ..inspection.groups import GroupView
 from . import changes
 from .facts import Change, Fact
 from .reason import Reason
@@ -42,7 +40,7 @@ _FILTERS = frozenset(("SUBSCRIPTION_PARSE_FAILED", "ILLEGAL_FILTER_EXPRESSION", 
 def requests_refused(subject: Subject) -> Finding | None:
     """The newest request of the group for the topic was refused, and no request was accepted since then."""
     group, scene = subject.consumer, subject.scene
-    found = refused_receives(scene, group, subject.message.topic)
+    found = [each for each in refused_requests(subject, subject.message.topic) if each.code not in _IGNORED]
     if not found or was_served_since(subject, found[-1].at_ms):
         return None
     refused = found[-1]
@@ -61,19 +59,11 @@ def requests_refused(subject: Subject) -> Finding | None:
     return Finding(Reason.REQUESTS_REFUSED, subject.stored_but(text), facts, (remedy(refused),))
 
 
-def refused_receives(scene: Scene, group: GroupView, topic: str) -> list[RefusedRequest]:
-    """Return the refused requests by which a group receives from a topic or prepares for it, the oldest first.
-
-    Those with a code after which the SDK requests again, or that other rules explain, are left out.
-    """
-    return [each for each in refused_requests(scene, group, topic) if each.code not in _IGNORED]
-
-
-def refused_requests(scene: Scene, group: GroupView, *topics: str) -> list[RefusedRequest]:
-    """Return the refused requests by which a group receives from topics or prepares for it, the oldest first."""
+def refused_requests(subject: Subject, *topics: str) -> list[RefusedRequest]:
+    """Return the refused requests by which the group receives from topics or prepares for it, the oldest first."""
     return [
         each
-        for each in original_refusals(scene.history.refused(group=group.name))
+        for each in subject.scene.refusals(subject.consumer.name)
         if {each.label, each.operation} & _REQUESTS and each.topic in ("", *topics)
     ]
 

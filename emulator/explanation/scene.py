@@ -2,7 +2,9 @@
 
 from functools import cached_property
 
+from ..history.events import RefusedRequest
 from ..history.history import History
+from ..history.passed_on import original_refusals
 from ..inspection.assignments import AssignmentView
 from ..inspection.broker_view import BrokerView
 from ..inspection.groups import GroupView
@@ -30,6 +32,7 @@ class Scene:
         self._groups_of_topics: dict[str, set[str]] = {}
         self._assignments: dict[tuple[str, str], list[AssignmentView]] = {}
         """By group and topic."""
+        self._refusals: dict[str, list[RefusedRequest]] = {}
         self._keys: dict[str, dict[str, str]] = {}
         """Values of configuration keys, by node and key."""
 
@@ -89,6 +92,12 @@ class Scene:
         if (group, topic) not in self._assignments:
             self._assignments[group, topic] = self.inspection.assignments(group, topic)
         return self._assignments[group, topic]
+
+    def refusals(self, group: str) -> list[RefusedRequest]:
+        """Return the refused requests of a group, the oldest first. Each request counts once."""
+        if group not in self._refusals:
+            self._refusals[group] = original_refusals(self.history.refused(group=group))
+        return self._refusals[group]
 
     def receipts(self, group: str, place: Place) -> list[ReceiptView]:
         """Return the receipts of a copy that clients of a group hold."""
