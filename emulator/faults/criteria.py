@@ -28,16 +28,18 @@ Predicate = Callable[[Facts], bool]
 
 @frozen_value
 class Criteria:
-    """All given criteria must hold. A text is compared as a whole or as a pattern with `*`; of a list, one must match.
+    """The criteria of a rule. An event matches the rule if it meets all that are given.
+
+    A text must be equal, or match as a pattern with `*`. Of a list of texts, one must match.
 
     - `operation`: the class of an operation or effect of the engine, a request code or an RPC
     - `protocol`: `remoting` or `grpc`; `address`: IP address of the client, or `localhost` for both loopback addresses
-    - `broker`: the name of the server's node; of a request that the gRPC proxy handles itself, `proxy` and the names of
-      all running masters
+    - `broker`: the name of the server's node. A request that the gRPC proxy handles itself has the name `proxy`, and
+      those of all running masters.
     - `topic`, `group`, `client` (client id), `language` of the SDK (such as `JAVA`)
     - `version` of the SDK: `5.3.3`, or `5.3` for all versions 5.3.x
-    - `tag`, `key`, `property` (values by name), `body_matches`: of one of the messages that the request sends or
-      acknowledges, or that the response delivers. `body_matches` is a regular expression that is searched in the first
+    - `tag`, `key`, `property` (values by name), `body_matches`: one message must meet them, among those that the
+      request sends or acknowledges, or that the response delivers. `body_matches` is a regular expression for the first
       64 KiB of the body, or `base64:` and bytes that the body contains.
     - `where`: a function that gets the operation; from Python only. Requests that the gRPC proxy refuses on its own
       have none, and do not match.

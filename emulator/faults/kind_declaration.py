@@ -20,7 +20,7 @@ LAYERS = ("responses", "effects", "bytes", "connections", "cluster", "upstream")
 
 FLAGS = ("optional", "strict")
 RULE_OPTIONS = ("name", *OCCURRENCE, *FLAGS)
-"""The parts of a rule besides its fault and its criteria."""
+"""The options of a rule: its name, how often it acts, and the two flags."""
 KEYWORDS = (*CRITERIA, *RULE_OPTIONS)
 """The keywords of a rule in Python. A parameter of a kind with the same name takes precedence."""
 
@@ -52,9 +52,10 @@ class FaultKind:
 
 
 def check_names(kind: FaultKind, parameters: Collection[str], others: Collection[str] = ()) -> None:
-    """Raise FaultError for a parameter that a kind does not have, and for one that it needs and that is not given.
+    """Check the names of the given parameters.
 
-    `others` are names that are allowed besides, which the error may suggest.
+    Raises FaultError for an unknown parameter, and for a required one that is missing.
+    `others` are names of other parts of the rule, which the error may suggest.
     """
     name, known = kind.name, kind.parameters
     for given in parameters:

@@ -1,4 +1,4 @@
-"""How often a rule acts: on which of its matches, and how many times."""
+"""Chooses the matches of a rule that fire it, and counts matches and firings."""
 
 from dataclasses import fields
 
@@ -11,7 +11,7 @@ _CHANCES = 1 << 32
 
 @frozen_value
 class Occurrence:
-    """Which matches of a rule fire it. Counting starts at 1 when the rule is added; only matches count.
+    """The choice of the matches that fire a rule. Matches are counted from 1, from the addition of the rule on.
 
     - `nth`: only this match, or only the matches of a list
     - `every`: every Nth match

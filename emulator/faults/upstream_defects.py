@@ -98,8 +98,8 @@ _DEFECTS = (
     UpstreamDefect(
         "settings_expire_with_open_stream",
         _ALL,
-        "The settings of a consumer expire 130 s after its last heartbeat or settings, even while its telemetry stream"
-        " is open and it receives messages",
+        "The proxy forgets the settings of a consumer 130 s after the client last sent them or a heartbeat, even if the"
+        " client receives messages and its telemetry stream is open",
         "GrpcClientSettingsManager.onWaitEnd",
         shown_by=("grpc_settings_expiry.settings_expire_without_heartbeats",),
     ),
@@ -162,8 +162,8 @@ _DEFECTS = (
     UpstreamDefect(
         "unreadable_host_flag",
         _ALL,
-        "A message whose sysFlag claims an IPv6 host (0x10, 0x20) that the client or the broker does not have is"
-        " accepted, and no consumer ever receives it",
+        "The broker accepts a message whose sysFlag marks the address of the client (0x10) or of the broker (0x20) as"
+        " IPv6 although it is IPv4: no consumer ever receives the message",
         "MessageExtEncoder.encode",
         shown_by=("record_forms.a_message_with_a_false_ipv6_flag_is_accepted_but_unreadable",),
     ),

@@ -49,7 +49,7 @@ def a_recall_is_accepted_repeatedly_and_from_unknown_clients(t: GrpcContext) -> 
 
 @grpc_case("RecallMessageHandle.decodeHandle")
 def a_malformed_recall_handle_is_rejected(t: GrpcContext) -> None:
-    """A malformed recall handle is rejected by the broker."""
+    """A malformed recall handle is rejected by the proxy."""
     topic = t.topic(kind="DELAY", queues=1)
     later = str(t.now_ms() + 60_000)
     for what, handle in (
