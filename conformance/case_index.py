@@ -5,7 +5,7 @@ from .report.document import Entry
 
 
 def entries() -> dict[str, Entry]:
-    """Every case and scenario by id; ids of scenarios have no SDK name."""
+    """Return every case and scenario by id. Outcomes of scenarios have this id with an SDK: `noun.name@sdk`."""
     cases = {
         case.id: Entry(case.noun, case.sentence, case.mark.source, case.mark.protocol.value) for case in all_cases()
     }

@@ -6,7 +6,7 @@ from ..history.history import History
 from ..inspection.inspection import Inspection
 
 DIRECT = "direct"
-"""The name of the connection, and of the sender, of direct calls of a test, as in the journal."""
+"""The name that direct calls of a test have as a connection and as a sender, also in the journal."""
 
 
 class KnownClients:
@@ -22,7 +22,10 @@ class KnownClients:
         """Language and version of the SDKs of clients that have left, by client id."""
 
     def of_channel(self, channel: str) -> str | None:
-        """Return the client id of a connection, the connection itself if it never registered, None if it is empty."""
+        """Return the client id of a connection, given its name.
+
+        Returns the name itself if no client has registered on this connection, and None for an empty name.
+        """
         return self._channels.get(channel) or self._history.client_of(channel) or channel or None
 
     def is_connected(self, channel: str) -> bool:
@@ -41,7 +44,7 @@ class KnownClients:
 
     @cached_property
     def _past_senders(self) -> dict[str, str]:
-        """The client that registered last, by address."""
+        """The client that registered last from each address."""
         return {each.address: each.client for each in self._history.clients}
 
     def sdk(self, client: str | None) -> str:
