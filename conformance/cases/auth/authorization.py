@@ -12,12 +12,12 @@ from ...helpers.accounts import add_policies, as_user, entry, user
 from ...helpers.settings import ACL_CACHED, ACL_ENFORCED
 
 
-def missing(response: DecodedResponse) -> str | None:
-    """Return the reason of a rejection for missing rights, or a constant for any other response."""
+def missing_right(response: DecodedResponse) -> str | None:
+    """Return the text of a rejection for a missing right, or `goes on` for any other response."""
     return response.remark if response.code == 16 else "goes on"
 
 
-def may_send(
+def send_as_new_user(
     t: RemotingContext, topic: str, *entries: dict[str, object], by_default: tuple[dict[str, object], ...] = ()
 ) -> DecodedResponse:
     """Send a message as a new user with these rights, and return the response."""
@@ -74,14 +74,15 @@ def acl_entries_match_resources_by_name_prefix_or_wildcard(t: RemotingContext) -
         "other actions": entry(f"Topic:{topic}", "Sub", "Create", "Update", "Delete", "Get", "List"),
         "one of several": entry(f"Topic:{topic}", "Sub", "Pub"),
     }.items():
-        t.note(label, may_send(t, topic, each))
+        t.note(label, send_as_new_user(t, topic, each))
 
 
 @remoting_case("AclAuthorizationHandler.comparePolicyEntries", settings=ACL_ENFORCED)
 def exact_acl_resources_precede_prefixes_and_short_prefixes_long_ones(t: RemotingContext) -> None:
-    """Of several matching entries an exact name has priority over a prefix, and a short prefix over a long one.
+    """Of two matching entries a short prefix has priority over a long one, and any other resource over `*`.
 
-    Allow has priority over Deny for the same resource. Other ties are decided by upstream's sort.
+    Of an exact name and a prefix, the later entry has priority, and so has either of them after `Topic:*`. Before
+    `Topic:*`, and for the same resource, Allow has priority over Deny. Upstream's sort decides among more entries.
     """
     topic = t.topic()
     resources = {
@@ -121,7 +122,7 @@ def exact_acl_resources_precede_prefixes_and_short_prefixes_long_ones(t: Remotin
         "-any short long",
     )
     for text in (*pairs, *longer):
-        t.note(text, "allowed" if may_send(t, topic, *rights(text)).code == 0 else "denied")
+        t.note(text, "allowed" if send_as_new_user(t, topic, *rights(text)).code == 0 else "denied")
 
 
 @remoting_case("AclAuthorizationHandler.matchPolicyEntries", settings=ACL_ENFORCED)
@@ -130,11 +131,11 @@ def default_acl_entries_apply_only_if_no_custom_entry_matches(t: RemotingContext
     topic = t.topic()
     mine, denied = entry(f"Topic:{topic}", "Pub"), entry(f"Topic:{topic}", "Pub", decision="Deny")
     other = entry(f"Topic:{topic}", "Sub", decision="Deny")
-    t.note("by default", may_send(t, topic, by_default=(mine,)), 0)
-    t.note("denied, by default allowed", may_send(t, topic, denied, by_default=(mine,)), 16)
-    t.note("allowed, by default denied", may_send(t, topic, mine, by_default=(denied,)), 0)
-    t.note("any allowed, by default denied", may_send(t, topic, entry("*", "All"), by_default=(denied,)), 0)
-    t.note("other action, by default allowed", may_send(t, topic, other, by_default=(mine,)), 0)
+    t.note("by default", send_as_new_user(t, topic, by_default=(mine,)), 0)
+    t.note("denied, by default allowed", send_as_new_user(t, topic, denied, by_default=(mine,)), 16)
+    t.note("allowed, by default denied", send_as_new_user(t, topic, mine, by_default=(denied,)), 0)
+    t.note("any allowed, by default denied", send_as_new_user(t, topic, entry("*", "All"), by_default=(denied,)), 0)
+    t.note("other action, by default allowed", send_as_new_user(t, topic, other, by_default=(mine,)), 0)
 
 
 @remoting_case("Environment.isMatch, IPAddressUtils.isIPInRange", settings=ACL_ENFORCED)
@@ -154,9 +155,9 @@ def acl_entries_may_be_limited_to_source_addresses(t: RemotingContext) -> None:
         "range of IPv6": ("::/0",),
         "narrow range of IPv6": ("fe80::/10",),
     }.items():
-        t.note(label, may_send(t, topic, entry(f"Topic:{topic}", "Pub", sources=sources)))
+        t.note(label, send_as_new_user(t, topic, entry(f"Topic:{topic}", "Pub", sources=sources)))
     elsewhere = entry(f"Topic:{topic}", "Pub", decision="Deny", sources=("10.0.0.0/8",))
-    t.note("denied elsewhere", may_send(t, topic, elsewhere, entry("Topic:*", "Pub")), 0)
+    t.note("denied elsewhere", send_as_new_user(t, topic, elsewhere, entry("Topic:*", "Pub")), 0)
 
 
 NAME_FIELDS = (
@@ -179,20 +180,20 @@ ALL_FIELDS: dict[str, object] = {
 
 @remoting_case("RocketMQAction, RocketMQResource", settings=ACL_ENFORCED, alone=True)
 def a_rejection_names_the_first_missing_right_of_the_request_code(t: RemotingContext) -> None:
-    """Each request code returns the first right that a user without rights lacks.
+    """The rejection of each request code names the first right that a user without rights lacks.
 
-    Codes without rights are processed.
+    Codes that require no right are processed.
     """
     mine = as_user(t, user(t))
     for code in sorted(RequestCode):
         if code in EXCLUDED_CODES:
             continue
-        t.note(code.name, missing(t.request(code, ALL_FIELDS, b"{}", to=mine)))
+        t.note(code.name, missing_right(t.request(code, ALL_FIELDS, b"{}", to=mine)))
 
 
 @remoting_case("DefaultAuthorizationContextBuilder.buildContextByAnnotation", settings=ACL_ENFORCED)
 def rights_are_required_only_for_present_name_fields(t: RemotingContext) -> None:
-    """Only the existing name fields require rights, and retry topics count as their groups."""
+    """Only name fields that a request has require rights, and retry topics count as their groups."""
     mine = as_user(t, user(t))
     for label, code, ext in (
         ("no topic", RequestCode.GET_MAX_OFFSET, {"queueId": 0}),
@@ -209,7 +210,7 @@ def rights_are_required_only_for_present_name_fields(t: RemotingContext) -> None
         ("new topic of an unknown kind", RequestCode.UPDATE_AND_CREATE_TOPIC, {"topicFilterType": "x"}),
         ("new topic without a name", RequestCode.UPDATE_AND_CREATE_TOPIC, {"topicFilterType": "MULTI_TAG"}),
     ):
-        t.note(label, missing(t.request(code, ext, to=mine)))
+        t.note(label, missing_right(t.request(code, ext, to=mine)))
 
 
 @remoting_case("DefaultAuthorizationContextBuilder.build", settings=ACL_ENFORCED)
@@ -221,7 +222,7 @@ def retry_topics_and_bodies_determine_the_required_rights(t: RemotingContext) ->
     mine = as_user(t, user(t))
 
     def note(label: str, code: int, ext: dict[str, object] | None = None, body: bytes = b"") -> None:
-        t.note(label, missing(t.request(code, ext or {}, body, to=mine)))
+        t.note(label, missing_right(t.request(code, ext or {}, body, to=mine)))
 
     send, pull = RequestCode.SEND_MESSAGE, RequestCode.PULL_MESSAGE
     note("route", RequestCode.GET_ROUTEINFO_BY_TOPIC, {"topic": "t"})
@@ -265,13 +266,15 @@ def topics_in_heartbeat_and_lock_bodies_require_rights(t: RemotingContext) -> No
 
     def beat(*topics: str) -> object:
         consumer = {"groupName": group, "subscriptionDataSet": [subscription(each, "*") for each in topics]}
-        return missing(
+        return missing_right(
             t.request(RequestCode.HEART_BEAT, {}, dumps({"clientID": "c", "consumerDataSet": [consumer]}), to=mine)
         )
 
     def lock(topic: str, code: int = RequestCode.LOCK_BATCH_MQ) -> object:
         queue = {"topic": topic, "brokerName": t.broker_name, "queueId": 0}
-        return missing(t.request(code, {}, dumps({"consumerGroup": group, "clientId": "c", "mqSet": [queue]}), to=mine))
+        return missing_right(
+            t.request(code, {}, dumps({"consumerGroup": group, "clientId": "c", "mqSet": [queue]}), to=mine)
+        )
 
     t.note("heartbeat", beat(topic))
     t.note("heartbeat of a retry topic", beat(f"%RETRY%{group}"))
@@ -279,7 +282,9 @@ def topics_in_heartbeat_and_lock_bodies_require_rights(t: RemotingContext) -> No
     t.note("lock of a retry topic", lock(f"%RETRY%{group}"))
     t.note("unlock", lock(topic, RequestCode.UNLOCK_BATCH_MQ))
     for code in (RequestCode.QUERY_CONSUMER_OFFSET, RequestCode.UPDATE_CONSUMER_OFFSET, RequestCode.PULL_MESSAGE):
-        t.note(code.name, missing(t.request(code, {"topic": topic, "consumerGroup": group, "queueId": 0}, to=mine)))
+        t.note(
+            code.name, missing_right(t.request(code, {"topic": topic, "consumerGroup": group, "queueId": 0}, to=mine))
+        )
 
 
 @remoting_case("AbstractAuthorizationStrategy.doEvaluate", settings=ACL_ENFORCED)
