@@ -141,7 +141,10 @@ Marked = tuple[str, str, Callable[[Any], None], Any]
 
 
 def marked(module: ModuleType, mark: str) -> list[Marked]:
-    """Find the functions that a module itself has marked with `mark`, in source order. Raises CaseError."""
+    """Find the functions that a module itself has marked with `mark`, in source order.
+
+    Raises CaseError if one has no sentence in its docstring, or no source.
+    """
     noun = module.__name__.rpartition(".")[2]
     found: list[Marked] = []
     for function in vars(module).values():
@@ -157,5 +160,5 @@ def marked(module: ModuleType, mark: str) -> list[Marked]:
 
 
 def cases_of(module: ModuleType) -> list[Case]:
-    """The cases of one module in source order. Raises CaseError."""
+    """The cases of one module in source order. Raises CaseError if one has no sentence or no source."""
     return [Case(noun, run.__name__, sentence, mark, run=run) for noun, sentence, run, mark in marked(module, _MARK)]

@@ -34,9 +34,10 @@ class ScenarioMark:
     the verb `hello`.
     `protocol`: `remoting` or `grpc` if the scenario applies to only one of them. `capabilities`: capabilities that the
     target must have, in addition to creating topics. `settings`: keys of broker.conf. `alone`: the scenario needs the
-    broker for itself. `time_passes`: time passes in the scenario, and the emulator may jump over it. Such scenarios run
-    last, since clients use their own clocks. `long`: it runs as a task of its own, concurrently with others.
-    `without`: SDKs that cannot take part, each with the reason.
+    broker for itself. `time_passes`: the scenario waits for the broker's timers. A real broker takes long, so a run
+    starts such scenarios first. The emulator's clock jumps and those of clients do not, so pytest runs them last.
+    `long`: it runs as a task of its own, concurrently with others. `without`: SDKs that cannot take part, each with the
+    reason.
     """
 
     source: str
@@ -79,10 +80,10 @@ class Scenario:
     def capabilities(self) -> frozenset[Capability]:
         """All capabilities that the target must have."""
         mark = self.mark
-        # A target lends a broker that it may stop or kill to one scenario at a time. `alone` then needs no new broker.
-        stopped = mark.capabilities & {Capability.RESTART, Capability.CRASH}
-        start = {Capability.CONFIGURE} if mark.settings or (mark.alone and not stopped) else set()
-        return mark.capabilities | {Capability.ADMIN} | start
+        # While a scenario may stop or kill the broker, no other one uses it. `alone` then needs no new broker.
+        may_stop = mark.capabilities & {Capability.RESTART, Capability.CRASH}
+        new_broker = {Capability.CONFIGURE} if mark.settings or (mark.alone and not may_stop) else set()
+        return mark.capabilities | {Capability.ADMIN} | new_broker
 
     def obstacle(self, sdk: str, hello: Mapping[str, Any]) -> str:
         """Return the reason why an SDK cannot take part; empty if it can. `hello`: its driver's reply to `hello`."""
@@ -118,7 +119,10 @@ def scenario(  # noqa: PLR0913 - the conditions of a scenario
     long: bool = False,
     without: Mapping[str, str] | None = None,
 ) -> Callable[[F], F]:
-    """Mark a function of a ScenarioContext as a scenario; see `ScenarioMark`. A mode implies the verb `push`."""
+    """Mark a function of a ScenarioContext as a scenario; see `ScenarioMark`.
+
+    Modes, outcomes and allocations imply the verb `push`.
+    """
     needed = frozenset(verbs) | (frozenset({"push"}) if modes or outcomes or allocations else frozenset())
     mark = ScenarioMark(
         source,
@@ -144,13 +148,13 @@ def scenario(  # noqa: PLR0913 - the conditions of a scenario
 
 
 def scenarios_of(module: ModuleType) -> list[Scenario]:
-    """The scenarios of one module in source order. Raises CaseError."""
+    """The scenarios of one module in source order. Raises CaseError if one has no sentence or no source."""
     return [
         Scenario(noun, run.__name__, sentence, mark, run=run) for noun, sentence, run, mark in marked(module, _MARK)
     ]
 
 
 def record_key(outcome_id: str) -> tuple[str, str]:
-    """Return file and name under which an outcome is recorded; ids of cases and scenarios have different forms."""
+    """Return file and name under which an outcome is recorded. Only the id of a scenario's outcome has an `@`."""
     noun, _, name = outcome_id.partition(".")
     return (f"{RECORDS_FOLDER}/{noun}", name) if "@" in name else (noun, name)

@@ -34,7 +34,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         )
         for name in config.getoption("target", None) or ["emulator"]
         for sdk in sdks
-        # Clients use their own clocks, so scenarios with clock jumps come last.
+        # Clocks of clients do not jump with the emulator's, so scenarios with jumps come last.
         for scenario in sorted(all_scenarios(), key=lambda each: each.mark.time_passes)
     ]
     metafunc.parametrize(("target", "sdk", "scenario"), tests, indirect=["target", "sdk"], scope="session")

@@ -1,4 +1,4 @@
-"""Requests and behaviors of real brokers that the suite does not compare, each with its reason.
+"""Requests that real brokers serve and observations of them that the suite does not compare, each with its reason.
 
 `make pages` writes them as a table into docs/conformance.md, and a test compares that page with this module. The codes
 and their reasons are declared in `remoting/processors/unserved.py`.
@@ -23,7 +23,7 @@ NOT_COMPARED: Mapping[str, str] = {
     "the pop that finds the queue locked, of several concurrent ones": (
         "a race between upstream's threads; the emulator has one thread"
     ),
-    "half messages that a second op message names again": "a race between two of upstream's threads",
+    "half messages that two op messages name": "a race between two of upstream's threads causes the second",
     "sums of the latency counters (315)": "durations are 0 on the emulator; cases compare only that they are present",
     "number of values of a rate in the runtime info": (
         "two or three, because upstream omits a period that it has not sampled yet; cases compare only that all are"
@@ -36,7 +36,7 @@ NOT_COMPARED: Mapping[str, str] = {
 
 def rows() -> Iterator[str]:
     """Yield the lines of the Markdown table."""
-    yield "| observation | reason |"
+    yield "| request or observation | reason |"
     yield "|---|---|"
     for codes, reason in UNSUPPORTED_CODES.items():
         yield f"| {', '.join(f'{code:d} {code.name}' for code in codes)} | {reason} |"

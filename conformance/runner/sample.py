@@ -1,8 +1,8 @@
 """The fixed sample of pairs of scenario and SDK that a usual run of CI executes instead of the whole matrix.
 
 Every scenario is in it with at least two SDKs, one of each protocol where both can take part. Every SDK is in it with
-at least a quarter of its scenarios, and with each kind of consumer that it has. A hash of the names chooses, so no pair
-is listed by hand, and a new scenario or SDK changes few pairs of the others.
+at least a quarter of its scenarios, and with each kind of consumer that it has. A hash of the names of scenario and SDK
+chooses, so no pair is listed by hand, and a new scenario or SDK changes few pairs of the others.
 """
 
 import hashlib

@@ -1,7 +1,8 @@
 """Check points that share one key: topic, group, queue, start offset, pop time and broker.
 
 A broker creates two of them if an invisible duration is changed in the same millisecond as the pop. A test cannot time
-that, so these cases write check points as the broker does: into the revive topic, through the timer.
+that, so these cases write check points as the broker does: into the revive topic, through the timer. The last check
+point of each case has another key; its copy shows that the broker has processed the others.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ EARLY_MS = 1000
 STEP_MS = 1000
 """Distance between records in ms: the timer delivers the records of one second in any order."""
 FIRST_MS = 4000
-"""Invisible duration of the first check point in ms. The check point is revived at the earliest 2 s after its end."""
+"""Invisible duration of the first check point in ms. A broker revives it at the earliest 2 s after that duration."""
 
 
 class ReviveRecordWriter:
@@ -66,7 +67,7 @@ def a_check_point_replaces_an_earlier_one_with_the_same_key(t: RemotingContext) 
 
 @remoting_case("PopReviveService.consumeReviveMessage")
 def an_ack_read_after_two_check_points_of_its_key_counts_for_the_later_one(t: RemotingContext) -> None:
-    """An ack read after both check points of its key counts for the later one. None of its messages is redelivered."""
+    """An ack read after both check points of its key counts for the later one: no message of the key is redelivered."""
     group = popping(t, 3)
     records = ReviveRecordWriter(group)
     records.point(FIRST_MS, [0, 1])
