@@ -66,7 +66,7 @@ def create_messaging_service(
     - `call_later` schedules by the wall clock (a reactor's `callLater`). Without it the engine's time is used, which
       does not advance while it is frozen.
 
-    Raises ConfigError if a key that holds a list is invalid.
+    Raises ConfigError if the value of a key is a list and invalid.
     """
     check(config)
     parts = _Parts(

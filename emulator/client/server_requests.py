@@ -46,14 +46,18 @@ class ServerRequests:
         timeout_ms: int,
         on_response: OnResponse,
     ) -> None:
-        """Send a request, created by `make_request(ticket)`. `kind` and `owner` are for the timeout timer."""
+        """Send a request, created by `make_request(ticket)`. `kind` and `owner` name the timer of its timeout."""
         ticket = next(self._tickets)
         timer = self._scheduler.call_later(timeout_ms, lambda: self._end(ticket, None), kind, owner)
         self._pending[ticket] = _PendingRequest(on_response, timer)
         self._push_request(channel, make_request(ticket))
 
     def _push_request(self, channel: Channel, request: ServerRequest) -> None:
-        """Push a request to a client, also to an inactive channel, which may report the failure."""
+        """Push a request to a client.
+
+        The gate pushes nothing to an inactive channel. The channel itself can report that: that of a gRPC client
+        without a telemetry stream makes the proxy respond with a timeout.
+        """
         if channel.active:
             self._push(channel, request)
         else:

@@ -23,13 +23,13 @@ class ParameterCheck(Protocol):
 def duration_error(name: str, value: object, wrong: DurationError, sign: str = "") -> FaultError:
     """Return the error for a wrong duration, with a remedy that Python, JSON and YAML understand.
 
-    `value` is the whole value as typed, `sign` the one before its number.
+    `value` is the whole value as typed. `sign` is its minus sign, if it has one, which the example in `wrong` lacks.
     """
     return FaultError(f"{name}={shown(value)}: {wrong.why}; use {_durations_like(value, wrong, sign)}")
 
 
 def _durations_like(value: object, wrong: DurationError, sign: str) -> str:
-    """Return texts that are durations and that a wrong one may mean: `50` means `'50ms' or '50s'`."""
+    """Return the durations that a wrong value may mean, for the error: `'50ms' or '50s'` for 50."""
     if wrong.why == NO_UNIT:
         number = f"{sign}{wrong.example.removesuffix('s')}"
         return f"'{number}ms' or '{number}s'"
@@ -154,9 +154,10 @@ class Text:
 
 
 class Flag:
-    """True or False. `example` is shown in errors."""
+    """True or False."""
 
     example = True
+    """The value that the error for a missing parameter suggests."""
 
     def plain(self, name: str, value: Any) -> bool:
         """Return the flag."""
@@ -199,7 +200,7 @@ class Optional:
         return None if value is None else self.check.plain(name, value)
 
     def schema(self) -> Mapping[str, Any]:
-        """Return the JSON Schema of the value. The schema of a kind allows null as well."""
+        """Return the JSON Schema of the value. The schema of a rule adds null."""
         return self.check.schema()
 
 

@@ -1,8 +1,8 @@
 """Deletion of full commit log files: at a configured hour, on request, or because the disk is too full.
 
 Upstream checks every `cleanResourceInterval`, for the first time a minute after the start. The emulator schedules a
-check only if it can find something. Without `storeDiskBytes` stored messages do not fill the disk, and `storeMaxBytes`
-limits the log.
+check only if it can find something. Stored messages fill the disk only if `storeDiskBytes` is set. In any case the log
+drops its oldest files when it exceeds `storeMaxBytes`.
 Source: DefaultMessageStore.CleanCommitLogService, ConsumeQueueStore.cleanExpired (5.3.3).
 """
 
@@ -83,7 +83,7 @@ class FileDeletion:
             reserved = self._config.file_reserved_time * HOUR_MS
             at_once = self._cleans_at_once(level)
             # A file that is not old enough protects those after it, which are older only if a clock was set back.
-            old = takewhile(lambda full: at_once or now >= full + reserved, log.full_files())
+            old = takewhile(lambda full_ms: at_once or now >= full_ms + reserved, log.full_files())
             count = min(sum(1 for _ in old), self._config.delete_file_batch_max)
             self._store.delete_oldest_files(count, TrimReason.DISK if level else reason)
         self.schedule_check()
@@ -120,6 +120,6 @@ class FileDeletion:
         return ms // HOUR_MS % 24 in self._hours()
 
     def _hours(self) -> set[int]:
-        """Return the configured hours of the day; a text that is no hour never comes."""
+        """Return the configured hours of the day, without texts that are no hour."""
         texts = {hour.strip().lstrip("0") or "0" for hour in self._config.delete_when.split(";")}
         return {hour for hour in range(24) if str(hour) in texts}

@@ -14,7 +14,7 @@ _LISTS = (
 
 
 def check(config: ProxyConfig) -> None:
-    """Raise ConfigError if a key that holds a list is invalid."""
+    """Raise ConfigError if the value of a key is a list and invalid."""
     for name, read, allowed, example in _LISTS:
         try:
             read(config.get(name))

@@ -42,7 +42,7 @@ class DropRequest(Fault):
     "delay_request",
     layer="effects",
     phases=REQUEST,
-    situation="A broker carries a request out late, after its client has given up: a full pool, a slow disk.",
+    situation="A broker with a full request pool or a slow disk carries a request out after its client has given up.",
 )
 class DelayRequest(Delay, Fault):
     """Carry the request out later, even if the client no longer waits. It is lost if the broker stops before."""
@@ -124,17 +124,17 @@ class Throttle(Fault):
         if self.code is None:
             event.hold(round(wait_ms))
         else:
-            firing.state["taken"] -= 1
+            firing.state["taken"] -= 1  # a refused request takes no token
             event.call.refuse(firing.codes.number(event.call.protocol, self.code), self.remark)
         return True
 
     def _wait_ms(self, firing: FiringContext) -> float:
-        """Take a token, and return the time (ms) until it exists. A bucket of `burst` tokens fills at the rate."""
+        """Take a token, and return the time (ms) until there is one. A bucket of `burst` tokens fills at the rate."""
         now_ms, state = firing.scheduler.now_ms, firing.state
         interval_ms = 1000 / self.per_second
         first_ms = state.setdefault("first", now_ms)
         filled = (now_ms - first_ms) / interval_ms
-        taken = max(state.get("taken", 0), filled)  # a pause fills the bucket, and no more than that
+        taken = max(state.get("taken", 0), filled)  # even a long pause only fills the bucket
         state["taken"] = taken + 1
         wait_ms: float = (taken + 1 - self.burst - filled) * interval_ms
         return wait_ms
