@@ -1,4 +1,4 @@
-"""The table of the reasons of explanations, from the docstrings of the enum."""
+"""The table of the reasons of explanations, from the docstrings of the enum `Reason`."""
 
 import ast
 from collections.abc import Iterator

@@ -5,9 +5,9 @@
 The marker `sampled` is for tests that repeat one rule, such as with each SDK. With TEST_SAMPLE=1, as in `make test`,
 pytest runs a quarter of the parameters of each marked test, and each test without parameters. If a file is marked with
 `sampled("tests")`, only a quarter of its tests without parameters run. A sample has at least two tests, or one with
-`sampled(least=1)`, for tests of half a minute. A hash of the names chooses. `make test-seldom` runs all marked tests,
-and this command writes the record, `tests/sampled.json`, from the JUnit files. A file that has changed since runs
-whole. The JUnit file of all tests of the changed files is enough, because the rows of others stay.
+`sampled(least=1)`, for tests of half a minute. A hash of the names chooses them. `make test-seldom` runs all marked
+tests, and this command writes the record, `tests/sampled.json`, from the JUnit files. A file that has changed since
+runs whole. The JUnit file of all tests of the changed files is enough, because the rows of others stay.
 
 With TEST_SAMPLE=all, pytest runs a quarter of the parameters of every test, marked or not. That is for runs of tests
 that have passed whole with other libraries or without compiled modules.
