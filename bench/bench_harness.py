@@ -1,4 +1,4 @@
-"""An emulator in virtual time, with the few requests that the measurements of growth use."""
+"""An emulator in virtual time, with methods for the requests that benchmarks repeat."""
 
 import itertools
 from collections.abc import Iterator
@@ -9,7 +9,13 @@ from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import DirectCall, DirectChannel, Engine
 from rocketmq_testkit.emulator.message.receipt import Receipt
 from rocketmq_testkit.emulator.operations.base import Operation, Result
-from rocketmq_testkit.emulator.operations.consume import PopMessage, PopResult, PullMessage
+from rocketmq_testkit.emulator.operations.consume import (
+    FLAG_SUBSCRIPTION,
+    FLAG_SUSPEND,
+    PopMessage,
+    PopResult,
+    PullMessage,
+)
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendResult
 from rocketmq_testkit.emulator.operations.topics import CreateTopic, TopicConfig
 
@@ -23,7 +29,7 @@ BODY = b"x" * 64
 
 @dataclass
 class BenchHarness:
-    """One emulator and the state that the steps need."""
+    """One emulator, and numbers for the names of its topics and groups."""
 
     engine: Engine
     names: Iterator[int] = field(default_factory=itertools.count)
@@ -80,8 +86,8 @@ class BenchHarness:
         return found
 
     def pull(self, topic: str, offset: int, suspend_ms: int | None = None) -> DirectCall:
-        """Pull 32 messages of queue 0."""
-        flags = 4 if suspend_ms is None else 6
+        """Pull 32 messages of queue 0. With `suspend_ms`, wait that long if there are none."""
+        flags = FLAG_SUBSCRIPTION if suspend_ms is None else FLAG_SUBSCRIPTION | FLAG_SUSPEND
         return self.submit(PullMessage("G", topic, 0, offset, 32, flags, 0, suspend_ms or 0, 0, "*", "TAG"))
 
 
@@ -92,7 +98,7 @@ def response(call: DirectCall) -> Result:
 
 
 def empty() -> BenchHarness:
-    """Create an emulator with the topics that the steps use."""
+    """Create an emulator without messages, with the topics `work` and, for many waiting pops, `crowd`."""
     emulation, broker = EmulationConfig(), BrokerConfig()
     emulation.store_max_bytes = 4 * 1024**3  # enough for all messages, so that none is deleted
     broker.recall_message_enable = broker.enable_property_filter = True

@@ -68,7 +68,7 @@ SQL = "color = 'red' AND size > 98"
 
 Work = Callable[[], None]
 Step = Callable[["Crowd", int], Work]
-"""Prepares a number of steps and returns the function that makes them, whose time is measured."""
+"""(harness, count) -> function that repeats a step `count` times. Its time is measured, that of preparations is not."""
 
 
 class Deaf(DirectChannel):

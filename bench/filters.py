@@ -18,7 +18,7 @@ from document import Table, options
 from rocketmq_testkit.emulator.config import BrokerConfig, EmulationConfig
 from rocketmq_testkit.emulator.engine import Engine
 from rocketmq_testkit.emulator.filter.sql_filter import compile_sql
-from rocketmq_testkit.emulator.operations.consume import PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.consume import FLAG_SUBSCRIPTION, PullMessage, PullResult
 from rocketmq_testkit.emulator.operations.send import SendMessage
 
 EXPRESSION = "color = 'red' AND size > 98"
@@ -26,8 +26,6 @@ GOAL = 200_000
 MESSAGES = 100_000
 ROUNDS = 5
 NOW_MS = 1_700_000_000_000
-SUBSCRIPTION = 4
-"""System flag of a pull with an inline subscription."""
 
 
 def properties(number: int) -> dict[str, str]:
@@ -69,7 +67,7 @@ def pulled(count: int) -> Callable[[], int]:
     def work() -> int:
         offset = found = 0
         while offset < count:
-            operation = PullMessage("G", "work", 0, offset, 32, SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
+            operation = PullMessage("G", "work", 0, offset, 32, FLAG_SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
             result = harness.submit(operation).outcome
             assert isinstance(result, PullResult)
             offset, found = result.next_begin_offset, found + len(result.records)

@@ -72,7 +72,7 @@ def full_of_parked(factor: int) -> BenchHarness:
 
 Work = Callable[[], object]
 Step = Callable[[BenchHarness, int], Work]
-"""Prepares a number of steps and returns the function that makes them, whose time is measured."""
+"""(harness, count) -> function that repeats a step `count` times. Its time is measured, that of preparations is not."""
 
 
 def sends(**properties: str) -> Step:

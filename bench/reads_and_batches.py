@@ -3,7 +3,13 @@
 from collections.abc import Callable
 
 from bench_harness import BODY, BORN_HOST, FAR_MS, BenchHarness, response
-from rocketmq_testkit.emulator.operations.consume import Notification, PeekMessage, PullMessage, PullResult
+from rocketmq_testkit.emulator.operations.consume import (
+    FLAG_SUBSCRIPTION,
+    Notification,
+    PeekMessage,
+    PullMessage,
+    PullResult,
+)
 from rocketmq_testkit.emulator.operations.message_queries import ViewMessage
 from rocketmq_testkit.emulator.operations.offsets import SearchOffset
 from rocketmq_testkit.emulator.operations.send import SendMessage, SendMessageBack
@@ -13,19 +19,17 @@ from rocketmq_testkit.remoting.client import batch_body
 
 Work = Callable[[], None]
 Step = Callable[[BenchHarness, int], Work]
-"""Prepares a number of steps and returns the function that makes them, whose time is measured."""
-TOGETHER = 32
-"""Messages of a batch."""
+"""(harness, count) -> function that repeats a step `count` times. Its time is measured, that of preparations is not."""
+BATCH_MESSAGES = 32
+"""Number of messages in a batch. Of as many pulled messages, one matches EXPRESSION."""
 EXPRESSION = "color = 'red' AND size > 98"
-BRINGS_SUBSCRIPTION = 4
-"""System flag of a pull with an inline subscription."""
 
 
 def _batches(harness: BenchHarness, topic: str, properties: dict[str, str], count: int) -> Work:
-    body = batch_body([(BODY, {"UNIQ_KEY": f"{number:032X}"}) for number in range(TOGETHER)])
+    body = batch_body([(BODY, {"UNIQ_KEY": f"{number:032X}"}) for number in range(BATCH_MESSAGES)])
 
     def work() -> None:
-        for _ in range(count // TOGETHER):
+        for _ in range(count // BATCH_MESSAGES):
             whole = SendMessage("P", topic, 0, body, dict(properties), BORN_HOST, harness.now_ms, batch=True)
             response(harness.submit(whole))
 
@@ -38,7 +42,7 @@ def batch(harness: BenchHarness, count: int) -> Work:
 
 
 def whole_batch(harness: BenchHarness, count: int) -> Work:
-    """Send batches that are stored as one record; the time is per message."""
+    """Send batches, each of which is stored as one record; the time is per message."""
     name = f"whole-{next(harness.names)}"
     config = TopicConfig(name, 1, 1, attributes={QUEUE_TYPE: BATCH_QUEUE})
     response(harness.submit(CreateTopic(config)))
@@ -46,7 +50,7 @@ def whole_batch(harness: BenchHarness, count: int) -> Work:
 
 
 def sent_back(harness: BenchHarness, count: int) -> Work:
-    """Send messages back that are retried after ten seconds."""
+    """Send messages back, to be redelivered after ten seconds."""
     offsets = [harness.sent("work").physical_offset for _ in range(count)]
 
     def work() -> None:
@@ -57,21 +61,21 @@ def sent_back(harness: BenchHarness, count: int) -> Work:
 
 
 def pulled_by_an_expression(harness: BenchHarness, count: int) -> Work:
-    """Pull a message that matches an expression, among others that do not; the time is per filtered message."""
+    """Pull the one message of 32 that matches an expression; the time is for each of the 32."""
     name = harness.topic(f"colored-{next(harness.names)}")
     for number in range(count):
-        harness.sent(name, color="red", size=str(number % TOGETHER + 68))
+        harness.sent(name, color="red", size=str(number % BATCH_MESSAGES + 68))
 
     def work() -> None:
-        for offset in range(0, count, TOGETHER):
-            pull = PullMessage("G", name, 0, offset, 1, BRINGS_SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
+        for offset in range(0, count, BATCH_MESSAGES):
+            pull = PullMessage("G", name, 0, offset, 1, FLAG_SUBSCRIPTION, 0, 0, 0, EXPRESSION, "SQL92")
             assert isinstance(response(harness.submit(pull)), PullResult)
 
     return work
 
 
 def peeked(harness: BenchHarness, count: int) -> Work:
-    """Peek at the next message of a queue whose other messages are all in flight."""
+    """Peek at the next message of a queue, behind those in flight."""
     harness.send("work")
 
     def work() -> None:
@@ -106,7 +110,7 @@ def viewed(harness: BenchHarness, count: int) -> Work:
 
 
 def searched(harness: BenchHarness, count: int) -> Work:
-    """Search offsets by times in a queue that received messages during all that time."""
+    """Search offsets by time, in a queue that received a message at each of these times."""
     begin_ms, clock = harness.now_ms, harness.engine.scheduler
     for _ in range(count):
         harness.send("work")

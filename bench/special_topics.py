@@ -46,7 +46,7 @@ ROUND_MS = 60_000
 
 Work = Callable[[], None]
 Step = Callable[[BenchHarness, int], Work]
-"""Prepares a number of steps and returns the function that makes them, whose time is measured."""
+"""(harness, count) -> function that repeats a step `count` times. Its time is measured, that of preparations is not."""
 
 
 def empty() -> BenchHarness:
