@@ -22,16 +22,17 @@ _SIGNS = {
     "known gap": ("known", "gap"),
     "not applicable": ("none", "n/a"),
 }
-
+"""(CSS class, word) of a cell, by verdict. A cell with another verdict has class `bad`, and the verdict as word."""
 
 NAME = "index.html"
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """One row of the summary. `counts`: number and percentage of outcomes for each verdict.
+    """One row of the summary.
 
-    `otherwise`: number of outcomes recorded for the target's version that differ from the reference version's.
+    `counts`: number and percentage of outcomes for each verdict. `likely_causes`: of the target's unexpected outcomes.
+    `unlike_reference`: number of outcomes whose record for the target's version differs from the reference version's.
     """
 
     name: str
@@ -41,7 +42,7 @@ class _Target:
     _: KW_ONLY
     expected: str
     counts: list[tuple[int, str]]
-    otherwise: int
+    unlike_reference: int
     seconds: str
 
 
@@ -86,7 +87,11 @@ class _Note:
 
 @dataclass(frozen=True, slots=True)
 class _Detail:
-    """Details of an outcome: its reason, and recorded and seen notes in pairs (None: nothing was noted)."""
+    """Details of an outcome.
+
+    `recorded` is the heading of the recorded notes. `pairs` has recorded and seen notes side by side, with None on the
+    side that has fewer; it is None if the document contains no notes of the outcome.
+    """
 
     anchor: str
     expected: bool
@@ -98,7 +103,10 @@ class _Detail:
 
 
 def write(folder: Path, content: Document, lists: Mapping[str, str] | None = None) -> Path:
-    """Write `index.html` and the texts of `lists` (by file name) into a folder. Return the path of `index.html`."""
+    """Write `index.html` and the lists of all behaviors into a folder. Return the path of `index.html`.
+
+    `lists`: the texts of these lists by file name, as `behavior_page.lists` returns them.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in (lists or {}).items():
         (folder / name).write_text(text)
@@ -108,7 +116,7 @@ def write(folder: Path, content: Document, lists: Mapping[str, str] | None = Non
 
 
 def page(content: Document, lists: Iterable[str] = ()) -> str:
-    """Render the whole page, with links to the files of `lists`."""
+    """Render the whole page, with links to the lists of all behaviors. `lists`: their file names."""
     names = [each["name"] for each in content["targets"]]
     verdicts = sorted({each["verdict"] for each in content["outcomes"]}, key=_severity)
     sdks = list(dict.fromkeys(each["id"].partition("@")[2] for each in content["outcomes"] if "@" in each["id"]))
@@ -152,7 +160,7 @@ def _target(target: Mapping[str, Any], content: Document, verdicts: Iterable[str
         version=target["version"],
         expected=percent(sum(each["expected"] for each in mine), len(mine)),
         counts=[(counts[each], percent(counts[each], len(mine))) for each in verdicts],
-        otherwise=sum("reference" in each for each in mine),
+        unlike_reference=sum("reference" in each for each in mine),
         seconds=f"{sum(each['seconds'] for each in mine):.1f}",
     )
 
@@ -162,7 +170,7 @@ def _severity(verdict: str) -> tuple[bool, str]:
 
 
 def _cases(content: Document, targets: Sequence[str]) -> dict[str, list[_Row]]:
-    """Return the rows of cases by noun, each with an outcome for each target."""
+    """Return the rows of cases by the first part of their ids, each with an outcome for each target."""
     table = _by_id(each for each in content["outcomes"] if "@" not in each["id"])
     rows = {id_: _row(id_, content, [found.get(name) for name in targets]) for id_, found in table.items()}
     return {noun: [rows[id_] for id_ in ids] for noun, ids in groupby(rows, key=lambda id_: id_.partition(".")[0])}

@@ -13,8 +13,8 @@ from ..scenario import scenario
 from ..sdk.scenario_context import ScenarioContext
 from ..sdk.sdk_clients import text
 
-SECONDS = 150.0
-"""A message that a remoting client fails is redelivered after 10 s, or later: it wakes no waiting poll."""
+REDELIVERY_SECONDS = 150.0
+"""Timeout for a redelivery to a remoting client: it takes 10 s, or longer because the message wakes no waiting poll."""
 
 
 def _made(s: ScenarioContext, name: str) -> str:
@@ -32,22 +32,22 @@ def _route(topic: str) -> tuple[int, dict[str, object]]:
     "NamespaceUtil.wrapNamespace", protocol="remoting", modes={"concurrent"}, options={"namespace"}, time_passes=True
 )
 def a_client_namespace_prefixes_topic_and_group_names_at_the_broker(s: ScenarioContext) -> None:
-    """A producer and a consumer with a namespace use names with it as prefix, and never see the prefix."""
+    """Clients with a namespace add it as a prefix to topic and group names, and applications never see the prefix."""
     space, topic, group = s.admin.new("namespace"), s.admin.new(), s.admin.new("group")
-    inside, members = _made(s, f"{space}%{topic}"), f"{space}%{group}"
-    s.admin.group(name=members)
+    prefixed_topic, prefixed_group = _made(s, f"{space}%{topic}"), f"{space}%{group}"
+    s.admin.group(name=prefixed_group)
     _made(s, topic)
     producer = s.producer(namespace=space)
     consumer = s.consumer(group, topic, "concurrent", namespace=space, fail={"again": 1})
     producer.send(topic, "hello", tag="a")
     producer.send(topic, "again")
-    seen = s.wait_for(3, consumer, seconds=SECONDS, jump_s=5)
+    seen = s.wait_for(3, consumer, seconds=REDELIVERY_SECONDS, jump_s=5)
     s.note("topics that its listener is shown", sorted({message["topic"] for message in seen}))
     s.note("bodies", sorted(text(message) for message in seen))
-    s.note("stored with the namespace", sorted(each.body.decode() for each in s.stored(inside)))
+    s.note("stored with the namespace", sorted(each.body.decode() for each in s.stored(prefixed_topic)))
     s.note("stored without", [each.body.decode() for each in s.stored(topic)])
-    s.note("retried in", [each.body.decode() for each in s.stored(retry_topic(members))])
-    s.wait_until(lambda: _is_known(s, members), "the consumer is a member of its group")
+    s.note("retried in", [each.body.decode() for each in s.stored(retry_topic(prefixed_group))])
+    s.wait_until(lambda: _is_known(s, prefixed_group), "the consumer is a member of its group")
     s.note("group without the namespace", _is_known(s, group))
 
 
@@ -82,7 +82,8 @@ def clients_in_unit_mode_create_topics_with_unit_flags(s: ScenarioContext) -> No
     s.wait_for(1, consumer)
     s.note("topic", _flag(s, topic))
     s.wait_until(
-        lambda: s.admin.request(RequestCode.GET_TOPIC_CONFIG, {"topic": retry_topic(group)}).code == 0, "retries"
+        lambda: s.admin.request(RequestCode.GET_TOPIC_CONFIG, {"topic": retry_topic(group)}).code == 0,
+        "the retry topic",
     )
     s.note("retry topic", _flag(s, retry_topic(group)))
 
@@ -103,7 +104,7 @@ def traces_of_send_and_consumption_are_found_by_message_id(s: ScenarioContext) -
     s.wait_until(lambda: len(_traces(s, traces, sent["id"])) == 3, "three traces of the message")
     s.note("by its id", _traces(s, traces, sent["id"]))
     s.note("by its key", _traces(s, traces, "k1"))
-    s.note("of the traces themselves", len(_found(s, traces, "nothing")))
+    s.note("of the traces themselves", len(_found(s, traces, "nothing")))  # no message has this key
 
 
 def _traces(s: ScenarioContext, topic: str, key: str) -> Sequence[str]:

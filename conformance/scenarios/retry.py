@@ -10,7 +10,7 @@ from ..sdk.scenario_context import ScenarioContext
 from ..sdk.sdk_clients import Consumer, text
 
 SECONDS = 150.0
-"""Remoting clients receive a failed message again after 10 s and after 30 s, or later: it wakes no waiting poll."""
+"""Timeout: remoting clients receive a failed message again after 10 s, 30 s, or later, as it wakes no waiting poll."""
 SHORT_LEVELS = {"messageDelayLevel": " ".join(["1s"] * 18)}
 """Messages sent back by remoting clients wait one second, at every attempt."""
 RETRIES = 16
