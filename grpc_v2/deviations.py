@@ -10,7 +10,7 @@ DEVIATIONS = (
     Deviation(
         "ReceiveMessage before the client's settings",
         "INTERNAL_SERVER_ERROR, a NullPointerException (a race that fast clients lose)",
-        "served; order and the limit of delivery attempts are those of the request's group",
+        "served; the configuration of the request's group determines order and the limit of delivery attempts",
         ("receive_needs_settings",),
     ),
     Deviation(
@@ -37,7 +37,8 @@ DEVIATIONS = (
     Deviation(
         "response to settings, which a client misses if it does not listen yet",
         "sent once",
-        "sent once; the response to the first settings of a stream is repeated at the times of settingsPushAgainMillis",
+        "the response to the first settings of a stream is repeated at the times of settingsPushAgainMillis; any other"
+        " is sent once",
     ),
     Deviation(
         "end of a long poll without messages",

@@ -127,7 +127,7 @@ class ClientService:
     fire_and_forget: FireAndForget
 
     def heartbeat(self, call: RpcCall, request: sv.HeartbeatRequest) -> None:
-        """Keep a client registered. Its settings, not the request, define its groups and subscriptions."""
+        """Keep a client registered: a consumer in the request's group, a producer for the topics of its settings."""
         if call.rpc.gate.rules is None:
             self._keep_registered(call)
             return

@@ -1,4 +1,4 @@
-"""The server side of one HTTP/2 connection: takes bytes, finds frames in them, keeps the order of the protocol.
+"""The server side of one HTTP/2 connection: splits received bytes into frames, and rejects frames out of order.
 
 Sans-IO: it must not know a socket, a reactor, a clock (the time is an argument), or gRPC. Its upstream counterpart is
 Netty's Http2ConnectionHandler under grpc-java's NettyServerHandler (proxy 5.3.3).
@@ -42,10 +42,10 @@ class Http2Connection:
         "_application",
         "_controls",
         "_guard",
+        "_incomplete_frame",
         "_limits",
-        "_preface_at",
+        "_preface_received",
         "_requests",
-        "_rest",
         "_settings_seen",
         "output",
     )
@@ -58,8 +58,8 @@ class Http2Connection:
         self._guard = FloodGuard(limits)
         self._requests = RequestFrames(application, limits, self.output, self._guard)
         self._controls = ControlFrames(peer, self.output, self._guard)
-        self._rest = b""
-        self._preface_at = 0
+        self._incomplete_frame = b""
+        self._preface_received = 0  # bytes
         self._settings_seen = False
 
     def open(self) -> None:
@@ -96,10 +96,10 @@ class Http2Connection:
                 receiver.client_lost(reason)
 
     def _take(self, data: bytes) -> None:
-        if self._rest:
-            data = self._rest + data
-            self._rest = b""
-        at = self._take_preface(data) if self._preface_at < len(PREFACE) else 0
+        if self._incomplete_frame:
+            data = self._incomplete_frame + data
+            self._incomplete_frame = b""
+        at = self._take_preface(data) if self._preface_received < len(PREFACE) else 0
         size = len(data)
         last_head = size - HEAD_BYTES
         requests, controls, output = self._requests, self._controls, self.output
@@ -136,14 +136,14 @@ class Http2Connection:
             if output.closing:
                 return
         if at < size:
-            self._rest = data[at:]
+            self._incomplete_frame = data[at:]
 
     def _take_preface(self, data: bytes) -> int:
         """Compare received bytes with the client's preface. Returns the number of bytes of `data` that belong to it."""
-        wanted = PREFACE[self._preface_at : self._preface_at + len(data)]
+        wanted = PREFACE[self._preface_received : self._preface_received + len(data)]
         if data[: len(wanted)] != wanted:
             raise ConnectionProtocolError(ErrorCode.PROTOCOL_ERROR, "this is not the preface of HTTP/2")
-        self._preface_at += len(wanted)
+        self._preface_received += len(wanted)
         return len(wanted)
 
     def _fail_stream(self, error: StreamProtocolError) -> None:
@@ -161,7 +161,7 @@ class Http2Connection:
             # RST_STREAM is not allowed on a stream that was never opened.
             self._fail(error.code, error.reason)
         else:
-            if error.code is ErrorCode.REFUSED_STREAM:
+            if error.code is ErrorCode.REFUSED_STREAM:  # a new request; any other error is about an ended stream
                 self._application.failed(None, error.code, error.reason)
             output.registry.mark_abandoned(error.stream_id)
             output.sender.output.append(frames.rst_stream(error.stream_id, error.code))
