@@ -27,7 +27,7 @@ def check(
     """Authenticate and authorize a request that requires `rights`. Raises AccessDenied."""
     if access.authenticates:
         access.authenticate(access_request, _signed(ext, body, version))
-    if access.authorizes and ext:
+    if access.authorizes and ext:  # as in upstream, a request without ext fields requires no right
         try:
             required = list(rights(ext, body, cluster))
         except EngineError:
@@ -36,6 +36,7 @@ def check(
 
 
 def _signed(ext: Fields, body: bytes, version: int) -> RequestSignature:
+    """Return the access key, the signature, and the bytes that it signs."""
     if ACCESS_KEY not in ext:
         return RequestSignature()
     unsigned = {SIGNATURE, _UNIQUE_QUERY_FLAG} if version <= _LAST_WITH_UNSIGNED_FLAG else {SIGNATURE}

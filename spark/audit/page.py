@@ -1,4 +1,4 @@
-"""The sums of an audit as a self-contained HTML page, and as a table for a terminal.
+"""The summary of an audit as a self-contained HTML page, and as a table for a terminal.
 
 `page.html.jinja` has the page's form. This module and `plots.py` compute the values that it shows.
 """
@@ -45,8 +45,8 @@ def page(
         facts=_facts(found, journals, failures, run),
         verdict=sentence(found, failures),
         verdicts=_verdicts(found),
-        lines=_lines(found.lines, named=False),
-        keys=_lines(found.keys, named=True) if found.keys else None,
+        lines=_lines(found.lines, with_key=False),
+        keys=_lines(found.keys, with_key=True) if found.keys else None,
         stored=_stored(found),
         shares=plots.shares(found.lines),
         over_time=plots.over_time(found.moments, found.width_us) if found.moments else None,
@@ -69,9 +69,9 @@ def _facts(found: Summary, journals: Sequence[str], failures: Sequence[str], run
 
 def _verdicts(found: Summary) -> _Table:
     """Return the messages with each verdict that occurs, and their share. A message may have several."""
-    named = [verdict for verdict in VERDICTS if found.count(verdict)]
+    shown = [verdict for verdict in VERDICTS if found.count(verdict)]
     rows: list[list[str | int]] = [
-        [verdict, found.count(verdict), percent(found.count(verdict), found.messages)] for verdict in named
+        [verdict, found.count(verdict), percent(found.count(verdict), found.messages)] for verdict in shown
     ]
     return _Table(["verdict", "messages", "share"], rows)
 
@@ -109,6 +109,7 @@ def _latencies(line: SummaryLine) -> list[str]:
 
 
 def _stored(found: Summary) -> _Table:
+    """Return the number of message events of each kind, by topic."""
     kinds = sorted({kind for counts in found.topics.values() for kind in counts})
     rows: list[list[str | int]] = [
         [topic, *(counts.get(kind, 0) for kind in kinds)] for topic, counts in found.topics.items()
@@ -116,14 +117,14 @@ def _stored(found: Summary) -> _Table:
     return _Table(["topic", *kinds], rows)
 
 
-def _lines(lines: Sequence[SummaryLine], *, named: bool) -> _Table:
+def _lines(lines: Sequence[SummaryLine], *, with_key: bool) -> _Table:
     shown = [verdict for verdict in VERDICTS if any(line.verdicts[verdict] for line in lines)]
-    head = ["topic", "group", *(["key"] if named else []), "messages", "deliveries", *shown, *_QUANTILES]
+    head = ["topic", "group", *(["key"] if with_key else []), "messages", "deliveries", *shown, *_QUANTILES]
     rows: list[list[str | int]] = [
         [
             line.topic,
             line.group,
-            *([str(line.key)] if named else []),
+            *([str(line.key)] if with_key else []),
             line.messages,
             line.deliveries,
             *(line.verdicts[verdict] for verdict in shown),

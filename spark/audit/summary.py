@@ -1,4 +1,4 @@
-"""The sums of an audit: small enough for a page, regardless of the size of the journal."""
+"""The summary of an audit: small enough for a page, regardless of the size of the journal."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -85,7 +85,7 @@ class Summary:
 
     @property
     def messages(self) -> int:
-        """The number of accounts."""
+        """The number of accounts: each message counts once for each group."""
         return sum(line.messages for line in self.lines)
 
     def count(self, verdict: str) -> int:
