@@ -26,7 +26,7 @@ class WarmUp:
     """
 
     messages: int = 20_000
-    rounds_max: int = 24
+    rounds_max: int = 12
 
     def times(self, factor: float) -> "WarmUp":
         """Return a warm-up whose rounds have `factor` times the messages."""
