@@ -9,7 +9,7 @@ from ..scenario import scenario
 from ..sdk.scenario_context import ScenarioContext
 from ..sdk.sdk_clients import Consumer, Producer, comparison
 
-RESTART_SECONDS = 120.0
+SECONDS = 120.0
 """Timeout for a send or a message after the broker has restarted."""
 ALL = frozenset({"before0", "before1", "before2", "before3", "before4", "after0"})
 GOES_ON_SECONDS = 60.0
@@ -30,7 +30,7 @@ def sent_again(s: ScenarioContext, producer: Producer, topic: str) -> list[Field
             sent.extend(producer.send_numbered(topic, 1, "after"))
         return bool(sent)
 
-    s.wait_until(taken, "a send after the restart", seconds=RESTART_SECONDS)
+    s.wait_until(taken, "a send after the restart", seconds=SECONDS)
     return sent
 
 
@@ -49,8 +49,8 @@ def note_clients_go_on(s: ScenarioContext, stop_and_start: Callable[[], None]) -
     s.wait_for(2, consumer, prefix="before")
     stop_and_start()
     sent += sent_again(s, producer, topic)
-    s.wait_for(1, consumer, prefix="after", seconds=RESTART_SECONDS)
-    s.wait_until(lambda: set(consumer.bodies) >= ALL, "all messages", consumers=[consumer], seconds=RESTART_SECONDS)
+    s.wait_for(1, consumer, prefix="after", seconds=SECONDS)
+    s.wait_until(lambda: set(consumer.bodies) >= ALL, "all messages", consumers=[consumer], seconds=SECONDS)
     s.note("lost", comparison(sent, [consumer.messages])["lost"])
 
 
@@ -129,8 +129,8 @@ def a_message_failed_by_a_popping_consumer_is_redelivered_after_a_restart(s: Sce
     s.idle(1.0)
     s.deployment.restart()
     sent_again(s, producer, topic)
-    s.wait_for(1, consumer, prefix="after", seconds=RESTART_SECONDS)
-    s.wait_for(2, consumer, prefix="failed", seconds=RESTART_SECONDS)
+    s.wait_for(1, consumer, prefix="after", seconds=SECONDS)
+    s.wait_for(2, consumer, prefix="failed", seconds=SECONDS)
     s.note("failed", [[message["attempt"], message["ok"]] for message in consumer.with_prefix("failed")])
     s.note("before", len(consumer.with_prefix("before")))
     s.note("after", len(consumer.with_prefix("after")) > 0)

@@ -13,7 +13,7 @@ from ..scenario import scenario
 from ..sdk.scenario_context import ScenarioContext
 from ..sdk.sdk_clients import text
 
-REDELIVERY_SECONDS = 150.0
+SECONDS = 150.0
 """Timeout for a redelivery to a remoting client: it takes 10 s, or longer because the message wakes no waiting poll."""
 
 
@@ -41,7 +41,7 @@ def a_client_namespace_prefixes_topic_and_group_names_at_the_broker(s: ScenarioC
     consumer = s.consumer(group, topic, "concurrent", namespace=space, fail={"again": 1})
     producer.send(topic, "hello", tag="a")
     producer.send(topic, "again")
-    seen = s.wait_for(3, consumer, seconds=REDELIVERY_SECONDS, jump_s=5)
+    seen = s.wait_for(3, consumer, seconds=SECONDS, jump_s=5)
     s.note("topics that its listener is shown", sorted({message["topic"] for message in seen}))
     s.note("bodies", sorted(text(message) for message in seen))
     s.note("stored with the namespace", sorted(each.body.decode() for each in s.stored(prefixed_topic)))

@@ -16,7 +16,7 @@ SHORT_MS = 10_000
 """The shortest invisible duration that a proxy accepts."""
 LONG_MS = 120_000
 """Longer than a broker is down, even on a busy machine."""
-MESSAGE_SECONDS = 120.0
+SECONDS = 120.0
 """Timeout for the response to a receive, and for a redelivery after the crash."""
 
 
@@ -30,7 +30,7 @@ def _held(s: ScenarioContext, consumer: Consumer, count: int, invisible_ms: int)
     """Receive `count` messages without acknowledging them."""
     messages: list[Fields] = []
     while len(messages) < count:
-        messages += s.finish(consumer.post_receive(invisible_ms), seconds=MESSAGE_SECONDS)["messages"]
+        messages += s.finish(consumer.post_receive(invisible_ms), seconds=SECONDS)["messages"]
     return messages
 
 
@@ -84,6 +84,6 @@ def only_unacknowledged_messages_are_redelivered_after_a_crash(s: ScenarioContex
     # Not every SDK sends its subscription again to a proxy that has lost it; a new consumer does. Its poll outlasts the
     # redelivery, because messages that a proxy returns to an expired poll are lost for a while.
     other = s.consumer(group, topic, process=1, await_ms=4 * AWAIT_MS)
-    s.wait_for(1, other, prefix="left", seconds=MESSAGE_SECONDS, jump_s=s.poll_step)
+    s.wait_for(1, other, prefix="left", seconds=SECONDS, jump_s=s.poll_step)
     s.wait_until_idle(other)
     s.note("came again", [shown(message, "attempt") for message in other.messages])

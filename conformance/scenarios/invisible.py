@@ -9,7 +9,7 @@ from ..sdk.sdk_clients import Consumer, Producer, shown
 
 SHORTEST_MS = 10_000
 LONGER_MS = 40_000
-RESPONSE_SECONDS = 60.0
+SECONDS = 60.0
 """Timeout for the response to a receive."""
 
 
@@ -24,7 +24,7 @@ def _received(s: ScenarioContext, consumer: Consumer, count: int) -> list[Fields
     messages: list[Fields] = []
     while len(messages) < count:
         pending = consumer.post_receive(SHORTEST_MS)
-        messages += s.finish(pending, seconds=RESPONSE_SECONDS)["messages"]
+        messages += s.finish(pending, seconds=SECONDS)["messages"]
     return messages
 
 

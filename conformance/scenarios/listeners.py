@@ -10,7 +10,7 @@ from ..sdk.scenario_context import ScenarioContext
 from ..sdk.sdk_clients import Consumer, text
 from .order import send_four
 
-REDELIVERY_SECONDS = 240.0
+SECONDS = 240.0
 """Timeout for a redelivery: Java checks for hanging listeners every minute; a message sent back takes 10 s more."""
 HANG_SECONDS = 6
 SUSPEND_SECONDS = 3
@@ -72,8 +72,8 @@ def _again_while_it_hangs(s: ScenarioContext, consumer: Consumer, *, jump_s: flo
     def called() -> Sequence[Fields]:
         return consumer.started_messages()
 
-    if not s.becomes_true(lambda: len(called()) > 1, consumers=[consumer], seconds=REDELIVERY_SECONDS, jump_s=jump_s):
-        s.note("called again", f"not within {REDELIVERY_SECONDS:g} s")
+    if not s.becomes_true(lambda: len(called()) > 1, consumers=[consumer], seconds=SECONDS, jump_s=jump_s):
+        s.note("called again", f"not within {SECONDS:g} s")
         return
     s.note("called", [[text(message), message["attempt"]] for message in called()[:2]])
     s.note("the same id", len({message["id"] for message in called()[:2]}) == 1)
@@ -159,8 +159,8 @@ def closing_a_hanging_grpc_consumer_redelivers_its_message_unless_renewed(s: Sce
         s.idle(TICK_SECONDS)
         return other.with_prefix(body)
 
-    if not s.becomes_true(lambda: given("long"), consumers=[other], seconds=REDELIVERY_SECONDS, jump_s=4):
-        s.note("it came", f"not within {REDELIVERY_SECONDS:g} s")
+    if not s.becomes_true(lambda: given("long"), consumers=[other], seconds=SECONDS, jump_s=4):
+        s.note("it came", f"not within {SECONDS:g} s")
         return
     s.note("it came", "at once" if watch.seconds < SOON_SECONDS else "after a minute")
     s.becomes_true(lambda: given("short"), consumers=[other], seconds=TOGETHER_SECONDS)
@@ -181,7 +181,7 @@ def a_message_whose_listener_throws_is_redelivered(s: ScenarioContext) -> None:
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "concurrent", throw={"bad": 1})
     producer.send(topic, "bad")
-    s.wait_for(2, consumer, seconds=REDELIVERY_SECONDS, jump_s=5)
+    s.wait_for(2, consumer, seconds=SECONDS, jump_s=5)
     s.note("history", _history(consumer))
     s.note("the same id", len({message["id"] for message in consumer.messages}) == 1)
 
@@ -193,7 +193,7 @@ def a_popped_message_whose_listener_throws_is_redelivered(s: ScenarioContext) ->
     producer = s.producer(topic)
     consumer = s.consumer(group, topic, "pop", throw={"bad": 1})
     producer.send(topic, "bad")
-    s.wait_for(2, consumer, seconds=REDELIVERY_SECONDS)
+    s.wait_for(2, consumer, seconds=SECONDS)
     s.note("history", _history(consumer))
 
 

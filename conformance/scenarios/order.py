@@ -9,7 +9,7 @@ from ..sdk.bulk_messages import COUNT, QUEUES, order_of_bulk, send_bulk
 from ..sdk.scenario_context import ScenarioContext
 from ..sdk.sdk_clients import Consumer, shown, text
 
-REDELIVERY_SECONDS = 150.0
+SECONDS = 150.0
 """Timeout for a redelivery, and for the dead letter after the last one."""
 INVISIBLE_MS = 10_000
 """The shortest invisible duration that a proxy accepts."""
@@ -68,7 +68,7 @@ def _next(s: ScenarioContext, consumer: Consumer, count: int = 16) -> list[dict[
     """Acknowledge and return the messages of the next receive that returns some."""
     messages: list[Fields] = []
     while not messages:
-        messages = s.finish(consumer.post_receive(INVISIBLE_MS, count), seconds=REDELIVERY_SECONDS)["messages"]
+        messages = s.finish(consumer.post_receive(INVISIBLE_MS, count), seconds=SECONDS)["messages"]
     consumer.ack(messages)
     return [shown(message, "attempt") for message in messages]
 
@@ -123,13 +123,13 @@ def an_ordered_message_that_always_fails_goes_to_the_dlq(s: ScenarioContext) -> 
     send_four(s, topic)
     more = {} if s.grpc else {"max_reconsume": 1}
     consumer = s.consumer(group, topic, "orderly", fail={"m-1": 9}, **more)
-    s.wait_for(5, consumer, seconds=REDELIVERY_SECONDS)
+    s.wait_for(5, consumer, seconds=SECONDS)
     dead = {"topic": dlq_topic(group), "queueId": 0}
 
     def buried() -> bool:
         response = s.admin.request(RequestCode.GET_MAX_OFFSET, dead)
         return response.code == 0 and response["offset"] == "1"
 
-    s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=REDELIVERY_SECONDS)
+    s.wait_until(buried, "a dead letter", consumers=[consumer], seconds=SECONDS)
     s.wait_until_idle(consumer)  # the driver may report the last call after its effect
     s.note("received", [[text(message), message["attempt"], message["ok"]] for message in consumer.messages])

@@ -11,7 +11,7 @@ from ..sdk.sdk_clients import comparison, text
 
 ROUNDS_MAX = 60
 OVERLAP_SECONDS = 0.3
-HAND_OVER_SECONDS = 120.0
+SECONDS = 120.0
 """Timeout for messages of a queue that changes its owner, twice as long as the broker keeps an unreleased lock."""
 _JAVA = dict.fromkeys(
     ("java-remoting", "java-remoting-4.9"),
@@ -49,7 +49,7 @@ def a_consumer_that_leaves_hands_its_queue_over(s: ScenarioContext) -> None:
     s.until_committed(topic, group)
     s.leave(leaver)
     producer.send_numbered(topic, 4, "left", group="one")
-    s.wait_for(4, waiter, prefix="left", seconds=HAND_OVER_SECONDS)
+    s.wait_for(4, waiter, prefix="left", seconds=SECONDS)
     s.wait_until_idle(waiter)
     s.note("who left", [text(message) for message in leaver.messages])
     s.note("who stayed", [text(message) for message in waiter.messages])
@@ -74,7 +74,7 @@ def a_consumer_that_joins_takes_queues_over(s: ScenarioContext) -> None:
         prefix = f"probe{number}-"
         for queue in range(QUEUES):
             producer.send(topic, prefix, queue=queue)
-        s.wait_for(QUEUES, first, second, prefix=prefix, seconds=HAND_OVER_SECONDS)
+        s.wait_for(QUEUES, first, second, prefix=prefix, seconds=SECONDS)
         s.idle(OVERLAP_SECONDS)
         first.collect()
         second.collect()
@@ -82,7 +82,7 @@ def a_consumer_that_joins_takes_queues_over(s: ScenarioContext) -> None:
             break
         s.require(number < ROUNDS_MAX, f"two consumers did not share {topic} in {ROUNDS_MAX} rounds")
     both = send_bulk(producer, topic, "orderly", prefix="both-")
-    s.wait_for(COUNT, first, second, prefix="both-", seconds=HAND_OVER_SECONDS)
+    s.wait_for(COUNT, first, second, prefix="both-", seconds=SECONDS)
     s.wait_until_idle(first, second)
     shares = [first.with_prefix("both-"), second.with_prefix("both-")]
     s.note("alone", comparison(alone, [first.with_prefix("alone-"), second.with_prefix("alone-")]))

@@ -4,7 +4,7 @@ from ..scenario import scenario
 from ..sdk.scenario_context import ScenarioContext
 from ..sdk.sdk_clients import Style, comparison
 
-REDELIVERY_SECONDS = 150.0
+SECONDS = 150.0
 """Timeout: messages delivered to an abandoned long poll of the proxy are redelivered after a minute."""
 
 
@@ -20,7 +20,7 @@ def _continues(s: ScenarioContext, style: Style, *, process: int = 0) -> None:
     s.leave(before)
     missed = producer.send_numbered(topic, 8, "missed", **ordered)
     after = s.consumer(group, topic, style, process=process)
-    s.wait_for(8, after, prefix="missed", seconds=REDELIVERY_SECONDS, jump_s=s.poll_step)
+    s.wait_for(8, after, prefix="missed", seconds=SECONDS, jump_s=s.poll_step)
     seen = comparison(missed, [after.messages])
     # Messages first delivered to an abandoned poll arrive with attempt 2.
     s.note("after it came back", {name: value for name, value in seen.items() if name != "attempts"})

@@ -26,7 +26,7 @@ FAR_BEHIND: Mapping[str, str] = {**SLAVE, "accessMessageInMemoryMaxRatio": "0"}
 """The master redirects to the slave every consumer that is not at the end of the log."""
 SEVERAL = {Capability.SEVERAL_BROKERS}
 AWAY = SEVERAL | {Capability.RESTART}
-ROUTES_SECONDS = 180.0
+SECONDS = 180.0
 """Timeout for clients that update routes every half minute, and for a proxy that caches routes for a while."""
 COPIED_SECONDS = 200.0
 """Time in which a slave finds its master, and copies its tables and messages."""
@@ -59,7 +59,7 @@ def sent_in_the_end(s: ScenarioContext, producer: Producer, topic: str, content:
             responses.append(producer.send(topic, content))
         return bool(responses)
 
-    s.wait_until(send, f"{content} is not refused", seconds=ROUTES_SECONDS)
+    s.wait_until(send, f"{content} is not refused", seconds=SECONDS)
     return responses[0]
 
 
@@ -104,7 +104,7 @@ def sends_go_to_the_other_broker_while_one_is_stopped(s: ScenarioContext) -> Non
         sent_in_the_end(s, producer, topic, "back")
         return "back" in _held(s, topic, admin.broker)
 
-    s.note("it has its share again", s.becomes_true(shared, seconds=ROUTES_SECONDS))
+    s.note("it has its share again", s.becomes_true(shared, seconds=SECONDS))
 
 
 @scenario(
@@ -130,7 +130,7 @@ def sends_avoid_a_broker_whose_write_permission_was_wiped(s: ScenarioContext) ->
         again.send(topic, "again")
         return bool(_held(s, topic, s.admin.broker))
 
-    s.note("given back", s.becomes_true(shared, seconds=ROUTES_SECONDS))
+    s.note("given back", s.becomes_true(shared, seconds=SECONDS))
 
 
 @scenario(
@@ -175,7 +175,7 @@ def a_consumer_goes_on_when_a_broker_is_back(s: ScenarioContext) -> None:
     """A consumer receives messages of the other broker while one is stopped, and of both after its return."""
     admin, topic, group = s.admin, on_both(s), s.group()
     consumer = _consumer(s, group, topic, admin.broker, admin.second_broker)
-    how = {"seconds": ROUTES_SECONDS, "jump_s": s.poll_step}
+    how = {"seconds": SECONDS, "jump_s": s.poll_step}
     _put(s, topic, "before, here")
     _put(s, topic, "before, there", admin.second_broker)
     s.wait_for(2, consumer, prefix="before", **how)
@@ -206,7 +206,7 @@ def two_consumers_share_the_messages_of_both_brokers(s: ScenarioContext) -> None
                 _put(s, topic, content, broker)
         return bool(first.bodies and second.bodies)
 
-    how = {"seconds": ROUTES_SECONDS, "jump_s": s.poll_step}
+    how = {"seconds": SECONDS, "jump_s": s.poll_step}
     s.wait_until(shared, "both are given some", consumers=[first, second], **how)
     s.wait_until(lambda: sent <= given(), "one of them is given each", consumers=[first, second], **how)
     left = second.post_close()
@@ -242,7 +242,7 @@ def a_consumer_started_while_the_master_is_stopped_reads_from_the_slave(s: Scena
     s.process()  # the driver's start needs the master
     with s.admin.stopped():
         consumer = s.consumer(group, topic, "concurrent")
-        s.wait_for(2, consumer, seconds=ROUTES_SECONDS)
+        s.wait_for(2, consumer, seconds=SECONDS)
         s.note("given", sorted(set(consumer.bodies)))
 
 
@@ -260,14 +260,14 @@ def a_consumer_goes_on_at_the_slave(s: ScenarioContext) -> None:
     topic, group = s.admin.topic(queues=1), s.group()
     consumer = s.consumer(group, topic, "concurrent")
     _put(s, topic, "first")
-    s.wait_for(1, consumer, seconds=ROUTES_SECONDS)
+    s.wait_for(1, consumer, seconds=SECONDS)
     consumer.driver.call("pause", on=consumer.name)
     for content in ("second", "third"):
         _put(s, topic, content)
     _until_copied(s, topic, 3)
     with s.admin.stopped():
         consumer.driver.call("resume", on=consumer.name)
-        s.wait_for(3, consumer, seconds=ROUTES_SECONDS)
+        s.wait_for(3, consumer, seconds=SECONDS)
         s.note("given", sorted(set(consumer.bodies)))
 
 
@@ -279,7 +279,7 @@ def a_lagging_group_is_redirected_to_the_slave(s: ScenarioContext) -> None:
         _put(s, topic, f"m{number}")
     _until_copied(s, topic, COUNT)
     consumer = s.consumer(group, topic, "concurrent")
-    s.wait_for(COUNT, consumer, seconds=ROUTES_SECONDS)
+    s.wait_for(COUNT, consumer, seconds=SECONDS)
     s.note("given", sorted(set(consumer.bodies)))
     asked = {"consumerGroup": group, "topic": topic, "queueId": 0}
 
@@ -287,7 +287,7 @@ def a_lagging_group_is_redirected_to_the_slave(s: ScenarioContext) -> None:
         response = s.admin.request(RequestCode.QUERY_CONSUMER_OFFSET, asked)
         return response.code == 0 and response["offset"] == str(COUNT)
 
-    s.note("committed at the master", s.becomes_true(committed, seconds=ROUTES_SECONDS))
+    s.note("committed at the master", s.becomes_true(committed, seconds=SECONDS))
     s.note("pulled from the slave", s.becomes_true(lambda: _pulled_from_slave(s, topic, group) == COUNT))
 
 
