@@ -78,7 +78,7 @@ def acl_entries_match_resources_by_name_prefix_or_wildcard(t: RemotingContext) -
 
 
 @remoting_case("AclAuthorizationHandler.comparePolicyEntries", settings=ACL_ENFORCED)
-def exact_acl_resources_precede_prefixes_and_short_prefixes_long_ones(t: RemotingContext) -> None:
+def short_acl_prefixes_precede_long_ones_and_any_resource_the_wildcard(t: RemotingContext) -> None:
     """Of two matching entries a short prefix has priority over a long one, and any other resource over `*`.
 
     Of an exact name and a prefix, the later entry has priority, and so has either of them after `Topic:*`. Before
