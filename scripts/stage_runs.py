@@ -31,7 +31,8 @@ class Stage:
     """One step: `run` raises StageFailed or another error if it fails.
 
     If the stage is `needed`, a failure ends the whole run. `seconds` is its part of the budget, on two idle cores.
-    `beside` names an earlier stage that uses one core only, as this one does: both run at the same time.
+    `beside` names an earlier stage that leaves a part of the cores idle: both run at the same time, this one with a
+    lower priority, because clients have time limits of their own.
     """
 
     name: str
@@ -65,13 +66,18 @@ class StageResult:
         return not self.sets_up and self.seconds > max(MARGIN * self.allowed, self.allowed + LEAST_MARGIN_SECONDS)
 
 
+NICENESS = 5
+"""Niceness of stages beside another one. With 10, tests that wait five seconds for an answer could be too slow."""
+
+
 class StageProcesses(threading.local):
-    """The processes of the stage that a thread runs: the file of their output, and their processor time.
+    """The processes of the stage that a thread runs: the file of their output, their niceness and processor time.
 
     Without a file they write to the output of this process.
     """
 
     output: IO[str] | None = None
+    niceness = 0
     processor_seconds = 0.0
 
 
@@ -83,8 +89,9 @@ def execute(command: Sequence[str], folder: Path, environment: Mapping[str, str]
     """Run a command of the current stage to its end, with the output of the stage. Raises StageFailed."""
     output = RUNNING.output
     print("$", " ".join(command), file=output, flush=True)
+    words = ["nice", "-n", str(RUNNING.niceness), *command] if RUNNING.niceness else command
     with subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.DEVNULL, env=environment, stdout=output, stderr=output
+        words, cwd=folder, stdin=subprocess.DEVNULL, env=environment, stdout=output, stderr=output
     ) as process:
         # Popen.wait would not return the processor time of the process and of its children.
         _, status, used = os.wait4(process.pid, 0)
@@ -114,8 +121,9 @@ def run(stages: Iterable[Stage]) -> list[StageResult]:
 
 
 def _run_apart(stages: Sequence[Stage]) -> list[StageResult]:
-    """Run stages with output of their own, which is printed at the end of each."""
+    """Run stages with a lower priority, and with output of their own, which is printed at the end of each."""
     results = []
+    RUNNING.niceness = NICENESS
     for stage in stages:
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
             results.append(_run_one(stage, output))

@@ -205,8 +205,9 @@ def run_tests() -> None:
 
 
 def run_alone() -> None:
-    """Run tests that measure time or change the network."""
+    """Run tests that measure time or change the network, at last those with real SDKs."""
     pytest("alone", "-m", "alone", *files_with("alone"), workers="0")
+    pytest("clients-alone", "-m", "alone", *WITHOUT_REAL_BROKERS, *existing(CLIENTS), workers="0")
 
 
 def run_meanwhile() -> None:
@@ -263,10 +264,9 @@ def took_too_long(findings: Path, seconds_max: float) -> list[str]:
 
 
 def run_clients() -> None:
-    """Test with every real SDK; tests that measure time run alone."""
+    """Test with every real SDK, apart from tests that measure time."""
     wanted = f"not alone and not {OF_EXECUTABLE}"
     pytest("clients", "-m", wanted, *WITHOUT_REAL_BROKERS, *existing(CLIENTS), workers=OF_CLIENTS)
-    pytest("clients-alone", "-m", "alone", *WITHOUT_REAL_BROKERS, *existing(CLIENTS), workers="0")
 
 
 def run_exploration() -> None:
@@ -431,19 +431,25 @@ STAGES: tuple[Stage, ...] = (
         1,
     ),
     Stage("conformance", "the emulator against recorded brokers", run_conformance, 280),
-    Stage("exploration", "small applications with planted bugs", run_exploration, 112),
     Stage("clients", "real SDKs", run_clients, 435),
     Stage("docs", "the documentation site", run_docs, 11, beside="clients"),
+    Stage("control-api", "generated requests to the control port", run_control_api, 35, beside="clients"),
+    Stage(
+        "compiled",
+        "engine, protocols and a sample of the host's tests, with compiled modules",
+        run_compiled,
+        120,
+        beside="clients",
+    ),
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 285),
     Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 40, beside="spark"),
     Stage(
         "executable", "the executable, helpers that start it, containers, artifacts of a release", run_executable, 190
     ),
     Stage("console", "the web console in a browser", run_console, 130),
+    Stage("exploration", "small applications with planted bugs", run_exploration, 112, beside="console"),
     Stage("sidecar", "the image", run_sidecar, 80, beside="console"),
-    Stage("control-api", "generated requests to the control port", run_control_api, 35, beside="console"),
     Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20, beside="console"),
-    Stage("compiled", "engine, protocols and a sample of the host's tests, with compiled modules", run_compiled, 120),
 )
 """All stages in their order, with a budget of 38 minutes and 55 seconds.
 

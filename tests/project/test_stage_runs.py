@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import stages
-from stage_runs import Stage, StageFailed, execute, run
+from stage_runs import NICENESS, Stage, StageFailed, execute, run
 
 PATIENCE_S = 60.0
 
@@ -64,6 +64,16 @@ def test_output_of_a_stage_beside_another_one_is_not_mixed(capfd: pytest.Capture
     assert lines[-5:] == ["--- second: two", "second 0", "second 1", "second 2", "--- second failed: it is broken"]
     assert printed.err.splitlines() == ["first 0", "first 1", "first 2"]
     assert [each.problem for each in results] == ["", "it is broken"]
+
+
+def test_a_stage_beside_another_one_has_a_lower_priority(capfd: pytest.CaptureFixture[str]) -> None:
+    def show() -> None:
+        python("import os; print('niceness', os.nice(0))")
+
+    run([Stage("first", "", show), Stage("second", "", show, beside="first"), Stage("third", "", show)])
+    own = os.nice(0)
+    shown = [int(line.split()[1]) for line in capfd.readouterr().out.splitlines() if line.startswith("niceness")]
+    assert sorted(shown) == [own, own, min(19, own + NICENESS)]
 
 
 def test_a_stage_runs_alone_if_the_one_beside_it_is_not_wanted() -> None:
