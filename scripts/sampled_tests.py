@@ -3,13 +3,13 @@
     python scripts/sampled_tests.py REPORT...
 
 The marker `sampled` is for tests that repeat one rule, such as with each SDK. With TEST_SAMPLE=1, as in `make test`,
-pytest runs a quarter of the parameters of each marked test, and each test without parameters. If a file is marked with
-`sampled("tests")`, only a quarter of its tests without parameters run. A sample has at least two tests, or one with
+pytest runs a sixth of the parameters of each marked test, and each test without parameters. If a file is marked with
+`sampled("tests")`, only a sixth of its tests without parameters run. A sample has at least two tests, or one with
 `sampled(least=1)`, for tests of half a minute. A hash of the names chooses them. `make test-seldom` runs all marked
 tests, and this command writes the record, `tests/sampled.json`, from the JUnit files. A file that has changed since
 runs whole. The JUnit file of all tests of the changed files is enough, because the rows of others stay.
 
-With TEST_SAMPLE=all, pytest runs a quarter of the parameters of every test, marked or not. That is for runs of tests
+With TEST_SAMPLE=all, pytest runs a sixth of the parameters of every test, marked or not. That is for runs of tests
 that have passed whole with other libraries or without compiled modules.
 """
 
@@ -29,7 +29,7 @@ MARK = re.compile(r"^(@|pytestmark = \[?)pytest\.mark\.sampled\b", re.MULTILINE)
 OF_MARKED, OF_ALL = "1", "all"
 """Values of TEST_SAMPLE: the sample of marked tests, and that of all tests."""
 FOLDERS = ("tests", "spark_tests")
-SHARE = 4
+SHARE = 6
 """One in this number of tests is in the sample, but at least LEAST."""
 LEAST = 2
 CHANGED_MAX = 3
@@ -63,7 +63,7 @@ def read(file: Path = FILE) -> dict[str, Any]:
 
 
 def chosen(names: Iterable[str], least: int = LEAST) -> set[str]:
-    """Return the sample of names: a quarter of them, at least `least`, by their hash."""
+    """Return the sample of names: a sixth of them, at least `least`, by their hash."""
     in_order = sorted(names, key=lambda name: hashlib.sha256(name.encode()).hexdigest())
     return set(in_order[: max(least, -(-len(in_order) // SHARE))])
 

@@ -1,6 +1,6 @@
 """Deselects tests that are not in the sample, if TEST_SAMPLE is set.
 
-With `1` the sample has a quarter of the parameters of each test with the marker `sampled`, with `all` of every test. A
+With `1` the sample has a sixth of the parameters of each test with the marker `sampled`, with `all` of every test. A
 conftest.py imports the hook. `scripts/sampled_tests.py` has the choice and the record.
 """
 
