@@ -31,8 +31,12 @@ class PendingBlock:
         """Append a CONTINUATION frame. Raises ENHANCE_YOUR_CALM if the block exceeds the limits."""
         self._pieces.append(piece)
         self._size += len(piece)
-        if len(self._pieces) > self._limits.max_continuations or self._size > self._limits.max_header_list_bytes:
-            raise ConnectionProtocolError(ErrorCode.ENHANCE_YOUR_CALM, "a header block without an end")
+        limits = self._limits
+        if len(self._pieces) - 1 > limits.max_continuations:  # the first piece is of the HEADERS frame
+            reason = f"header block with more than {limits.max_continuations} CONTINUATION frames"
+            raise ConnectionProtocolError(ErrorCode.ENHANCE_YOUR_CALM, reason)
+        if self._size > limits.max_header_list_bytes:
+            raise ConnectionProtocolError(ErrorCode.ENHANCE_YOUR_CALM, f"header block of {self._size} bytes")
 
     def whole(self) -> bytes:
         """Return the block."""

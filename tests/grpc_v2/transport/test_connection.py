@@ -257,14 +257,52 @@ def test_a_frame_inside_a_header_block_is_a_connection_error(intruder: bytes) ->
     assert peer.connection.output.failure == "PROTOCOL_ERROR: a header block was interrupted"
 
 
-@pytest.mark.parametrize("piece", [b"", b"\x00\x01a\x01b" * 800])
-def test_a_flood_of_continuation_frames_ends_with_enhance_your_calm(piece: bytes) -> None:
-    """A flood of CONTINUATION frames, empty or full, ends with ENHANCE_YOUR_CALM."""
+_FULL_PIECE = b"\x00\x01a\x01b" * 800
+
+
+@pytest.mark.parametrize(
+    ("piece", "reason"),
+    [
+        (b"", f"header block with more than {_LIMITS.max_continuations} CONTINUATION frames"),
+        (_FULL_PIECE, f"header block of {1 + 17 * len(_FULL_PIECE)} bytes"),
+    ],
+    ids=["empty", "full"],
+)
+def test_a_flood_of_continuation_frames_ends_with_enhance_your_calm(piece: bytes, reason: str) -> None:
+    """A flood of CONTINUATION frames, empty or full, ends with ENHANCE_YOUR_CALM, and the reason names the limit."""
     peer = Peer([unary()]).greet()
     peer.feed(f.frame(f.HEADERS, 0, 1, b"\x83"))
     for _ in range(_LIMITS.max_continuations + 1):
         peer.feed(f.frame(f.CONTINUATION, 0, 1, piece))
-    assert peer.connection.output.failure == "ENHANCE_YOUR_CALM: a header block without an end"
+    assert peer.connection.output.failure == f"ENHANCE_YOUR_CALM: {reason}"
+
+
+def _block_in_frames(peer: Peer, continuations: int) -> bytes:
+    """Return the header block of a request in a HEADERS frame and this number of CONTINUATION frames."""
+    block = peer.encoder.encode(request_fields())
+    *middle, last = [block[at : at + 1] for at in range(1, continuations)] + [block[continuations:]]
+    return b"".join(
+        [
+            f.frame(f.HEADERS, 0, 1, block[:1]),
+            *(f.frame(f.CONTINUATION, 0, 1, piece) for piece in middle),
+            f.frame(f.CONTINUATION, f.END_HEADERS, 1, last),
+        ]
+    )
+
+
+@pytest.mark.parametrize("continuations", [31, 32])
+def test_a_header_block_may_have_32_continuation_frames(continuations: int) -> None:
+    peer = Peer([unary()]).greet()
+    peer.feed(_block_in_frames(peer, continuations) + peer.data(1, message(b"x"), end=True))
+    assert peer.connection.output.failure is None
+    assert peer.response(1).messages == [b"x"]
+
+
+def test_the_33rd_continuation_frame_of_a_header_block_is_a_connection_error() -> None:
+    """The 33rd CONTINUATION frame is a connection error, also if the header block ends with it."""
+    peer = Peer([unary()]).greet()
+    peer.feed(_block_in_frames(peer, 33))
+    assert peer.connection.output.failure == ("ENHANCE_YOUR_CALM: header block with more than 32 CONTINUATION frames")
 
 
 def test_a_small_block_with_a_huge_header_list_gets_resource_exhausted() -> None:
