@@ -17,12 +17,14 @@ _CACHED_BLOCKS: Final = 64
 class PendingBlock:
     """An incomplete header block. No other frames may arrive before its end."""
 
-    __slots__ = ("_limits", "_pieces", "_size", "flags", "stream_id")
+    __slots__ = ("_limits", "_pieces", "_size", "depends_on_itself", "flags", "stream_id")
 
-    def __init__(self, limits: Limits, stream_id: int, flags: int, piece: bytes) -> None:
+    def __init__(self, limits: Limits, stream_id: int, flags: int, piece: bytes, *, depends_on_itself: bool) -> None:
         self.stream_id = stream_id
         # The flags of its HEADERS frame.
         self.flags = flags
+        # True if the priority in its HEADERS frame names its own stream.
+        self.depends_on_itself = depends_on_itself
         self._limits = limits
         self._pieces = [piece]
         self._size = len(piece)

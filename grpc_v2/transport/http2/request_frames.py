@@ -106,23 +106,19 @@ class RequestFrames:
             raise ConnectionProtocolError(ErrorCode.PROTOCOL_ERROR, f"HEADERS on stream {stream_id}")
         if flags & PADDED:
             start, end = _without_padding(data, start, end)
-        depends_on = 0
+        depends_on_itself = False
         if flags & PRIORITIZED:
             if end - start < 5:
                 raise ConnectionProtocolError(ErrorCode.FRAME_SIZE_ERROR, "HEADERS too short for its priority")
-            depends_on = int.from_bytes(data[start : start + 4], "big") & STREAM_ID_MASK
+            depends_on_itself = int.from_bytes(data[start : start + 4], "big") & STREAM_ID_MASK == stream_id
             start += 5
         block = data[start:end]
         if len(block) > self._limits.max_header_list_bytes:
             raise ConnectionProtocolError(ErrorCode.ENHANCE_YOUR_CALM, f"header block of {len(block)} bytes")
         if not flags & END_HEADERS:
-            self.pending = PendingBlock(self._limits, stream_id, flags, block)
-        elif depends_on == stream_id:
-            self._blocks.decode(block)
-            self._registry.last_id = max(self._registry.last_id, stream_id)
-            raise StreamProtocolError(stream_id, ErrorCode.PROTOCOL_ERROR, "the stream depends on itself")
+            self.pending = PendingBlock(self._limits, stream_id, flags, block, depends_on_itself=depends_on_itself)
         else:
-            self._on_block(flags, stream_id, block)
+            self._on_block(flags, stream_id, block, depends_on_itself=depends_on_itself)
 
     def on_continuation(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
         """Process a frame that arrives while a header block is incomplete: it must continue the block."""
@@ -133,10 +129,15 @@ class RequestFrames:
         pending.add(payload)
         if flags & END_HEADERS:
             self.pending = None
-            self._on_block(pending.flags, stream_id, pending.whole())
+            self._on_block(pending.flags, stream_id, pending.whole(), depends_on_itself=pending.depends_on_itself)
 
-    def _on_block(self, flags: int, stream_id: int, block: bytes) -> None:
+    def _on_block(self, flags: int, stream_id: int, block: bytes, *, depends_on_itself: bool) -> None:
         decoded = self._blocks.decode(block)
+        if depends_on_itself:
+            # RFC 7540, section 5.3.1, as DefaultHttp2FrameReader of Netty, which the proxy uses. Netty does not decode
+            # the block, and its header table then differs from the client's.
+            self._registry.last_id = max(self._registry.last_id, stream_id)
+            raise StreamProtocolError(stream_id, ErrorCode.PROTOCOL_ERROR, "the stream depends on itself")
         ended = flags & END_STREAM
         event = StreamEvent.HEADERS_END if ended else StreamEvent.HEADERS
         stream = self._streams.get(stream_id)

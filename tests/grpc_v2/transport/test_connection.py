@@ -458,6 +458,29 @@ def test_a_stream_that_depends_on_itself_is_reset() -> None:
     assert peer.response(3).messages == [b"ok"]
 
 
+def test_a_stream_that_depends_on_itself_is_reset_after_its_last_continuation_frame() -> None:
+    """A header block in several frames whose priority names its own stream is read to its end, then reset."""
+    peer = Peer([unary()]).greet()
+    block = peer.encoder.encode(request_fields(x_new="1"))
+    peer.feed(f.frame(f.HEADERS, f.PRIORITIZED, 1, (1).to_bytes(4, "big") + b"\0" + block[:5]))
+    assert peer.response(1).reset is None
+    peer.feed(f.frame(f.CONTINUATION, f.END_HEADERS, 1, block[5:]))
+    assert peer.response(1).reset == ErrorCode.PROTOCOL_ERROR
+    peer.feed(peer.headers(3, request_fields(x_new="1")) + peer.data(3, message(b"ok"), end=True))
+    assert peer.response(3).messages == [b"ok"]
+
+
+@pytest.mark.parametrize("exclusive", [0, 1 << 31])
+def test_a_priority_frame_that_makes_a_stream_depend_on_itself_resets_the_stream(exclusive: int) -> None:
+    """The exclusive flag is not part of the stream identifier. Streams of other frames stay open."""
+    peer = Peer([unary()]).greet()
+    peer.feed(peer.headers(1, request_fields()) + peer.headers(3, request_fields()))
+    peer.feed(f.frame(f.PRIORITY, 0, 1, (exclusive | 1).to_bytes(4, "big") + b"\0"))
+    assert peer.response(1).reset == ErrorCode.PROTOCOL_ERROR
+    peer.feed(peer.data(3, message(b"ok"), end=True))
+    assert peer.response(3).messages == [b"ok"]
+
+
 def test_requests_reach_the_method_of_their_path() -> None:
     peer = Peer(
         [unary(lambda call, request: call.reply(call.path.encode()), path) for path in (ECHO, "/a.B/C")]
