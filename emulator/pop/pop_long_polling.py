@@ -91,14 +91,18 @@ class PopLongPolling(Generic[Waiting]):
 
         If that sum overflows a long, the deadline has passed, as upstream.
         """
-        deadline = long_sum(born_ms, operation.poll_ms)
-        if operation.poll_ms <= 0 or deadline <= self._scheduler.now_ms:
+        if operation.poll_ms <= 0:
             return ParkOutcome.TIMED_OUT
         config = self._config
-        topic, key = operation.topic, (operation.consumer_group, max(operation.queue_id, -1))
-        waiting = self.by_topic.setdefault(topic, {}).setdefault(key, [])
-        if self.total >= config.max_pop_polling_size or len(waiting) > config.pop_polling_size:
+        if self.total >= config.max_pop_polling_size:  # upstream checks the total before the deadline
             return ParkOutcome.FULL
+        deadline = long_sum(born_ms, operation.poll_ms)
+        if deadline <= self._scheduler.now_ms:
+            return ParkOutcome.TIMED_OUT
+        topic, key = operation.topic, (operation.consumer_group, max(operation.queue_id, -1))
+        if self.count(topic, *key) > config.pop_polling_size:
+            return ParkOutcome.FULL
+        waiting = self.by_topic.setdefault(topic, {}).setdefault(key, [])
         self._parked += 1
         polling = PollingRequest(
             call, operation, message_filter, (deadline, self._parked), call.channel.channel_id, resume
