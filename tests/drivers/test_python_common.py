@@ -25,6 +25,7 @@ from rocketmq_testkit.conformance.drivers.python_common.script import Answers, S
         (lambda command: command.texts("x"), {"x": ["a", 1]}),
         (lambda command: command.pairs("x"), {"x": {"a": 1}}),
         (lambda command: command.counts("x"), {"x": {"a": "1"}}),
+        (lambda command: command.counts("x"), {"x": {"a": True}}),
         (lambda command: command.table("x"), {"x": {"a": "1"}}),
         (lambda command: command.list_of("x"), {"x": [1]}),
         (lambda command: command.handles(), {}),

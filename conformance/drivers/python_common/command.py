@@ -35,14 +35,13 @@ class Command:
         """True if the field is present and not null."""
         return self.fields.get(name) is not None
 
-    def _take(self, name: str, kind: type | tuple[type, ...], what: str, default: Any) -> Any:
+    def _take(self, name: str, kind: type, what: str, default: Any) -> Any:
         value = self.fields.get(name)
         if value is None:
             if default is _NEEDED:
                 raise bad(f"field {name!r} is missing")
             return default
-        # In Python booleans are integers, too.
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        if not _is_a(value, kind):
             raise bad(f"field {name!r} must be {what}")
         return value
 
@@ -85,7 +84,7 @@ class Command:
 
     def _map(self, name: str, kind: type, what: str) -> dict[str, Any]:
         values = self._take(name, dict, f"a map of {what}", {})
-        if not all(isinstance(value, kind) for value in values.values()):
+        if not all(_is_a(value, kind) for value in values.values()):
             raise bad(f"field {name!r} must be a map of {what}")
         return dict(values)
 
@@ -104,6 +103,11 @@ class Command:
         """Return the field ``h``: one handle or a list of them."""
         value = self.fields.get("h")
         values: list[Any] = value if isinstance(value, list) else [value]
-        if not all(isinstance(one, int) and not isinstance(one, bool) for one in values):
+        if not all(_is_a(one, int) for one in values):
             raise bad("field 'h' must be a handle or a list of handles")
         return values
+
+
+def _is_a(value: object, kind: type) -> bool:
+    """True if a JSON value has this type. In Python, booleans are integers, too; here they are not."""
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
