@@ -419,7 +419,9 @@ class BrokerConfig(RequestPoolConfig, AccessConfig):
     flush_delay_offset_interval: int = key(
         10_000, "Interval at which the offsets of delay levels are written.", unit="ms", low=1
     )
-    timer_flush_interval_ms: int = key(1000, "Interval at which the timer writes its progress.", unit="ms", low=1)
+    timer_flush_interval_ms: int = key(
+        1000, "Interval at which the timer writes its progress and its metrics.", unit="ms", low=1
+    )
     file_reserved_time: int = key(
         72,
         "Age at which files of stored messages expire, and above which half messages are discarded, not checked.",

@@ -9,51 +9,53 @@ Source: TimerMetrics, TimerMessageStore.addMetric, TimerCheckpoint (5.3.3).
 Not emulated: upstream's recount at five in the morning.
 """
 
-from ..kernel.file_image import FileImage
 from ..kernel.scheduler import Scheduler
 from ..operations.timers import TimerMetric
+from .timer_flushes import TimerFlushes
 from .timer_state import WheelProgress, WrittenMetrics
 
 LOG_UNIT_BYTES = 52
 """Size of one message in the timer log in bytes (TimerLog.UNIT_SIZE)."""
-METRICS_WRITE_MS = 10_000
-"""Interval at which the counts are written (MessageStoreConfig.timerProgressLogIntervalMs)."""
 
 
 class TimerMetrics:
     """The counts of one broker's timer. `version` is the number of changes."""
 
-    def __init__(self, scheduler: Scheduler) -> None:
+    def __init__(self, scheduler: Scheduler, flushes: TimerFlushes) -> None:
         self.topics: dict[str, TimerMetric] = {}
         self.version = 0
         self._start_ms = scheduler.now_ms
         self._scheduler = scheduler
-        self._file: FileImage[str, TimerMetric] = FileImage(scheduler, lambda: METRICS_WRITE_MS)
-        self._version_file: FileImage[None, int] = FileImage(scheduler, lambda: METRICS_WRITE_MS)
+        self._flushes = flushes
+        self._written_ms = self._start_ms - 1
+        """Time of the last write before the last change."""
+        self._written: dict[str, TimerMetric | None] = {}
+        """The counts that have changed since that write, as it wrote them; None for a topic that was new."""
+        self._written_version = 0
 
     def add(self, topic: str | None, number: int) -> None:
         """Add to the count of a topic; no-op if the topic is None."""
         if topic is None:
             return
         known = self.topics.get(topic)
-        if self._file.unchanged_since_write(topic):
-            self._save(topic, known)
+        self._save(topic, known)
         self.version += 1
         self.topics[topic] = TimerMetric(number + (0 if known is None else known.count), self._scheduler.now_ms)
 
     def _save(self, topic: str, known: TimerMetric | None) -> None:
         """Save the count of a topic before its first change since the last write, and the version of that time."""
-        self._file.save(topic, known)
-        if self._version_file.unchanged_since_write(None):
-            self._version_file.save(None, self.version)
+        written_ms = self._flushes.last_ms()
+        if written_ms > self._written_ms:
+            self.write()
+            self._written_ms = written_ms
+        self._written.setdefault(topic, known)
 
     def delete(self, topic: str) -> None:
         """Delete the count of a deleted topic; it reappears with the next of its messages that enters or leaves."""
         known = self.topics.get(topic)
         if known is None:
             return
-        if self._file.unchanged_since_write(topic):
-            self._save(topic, known)
+        self._save(topic, known)
         del self.topics[topic]
 
     def copy_from(self, other: "TimerMetrics") -> None:
@@ -68,8 +70,8 @@ class TimerMetrics:
 
     def write(self) -> None:
         """Write the file now."""
-        self._file.write()
-        self._version_file.write()
+        self._written.clear()
+        self._written_version = self.version
 
     def restore(self, state: WrittenMetrics) -> None:
         """Start with the counts of the previous run."""
@@ -82,45 +84,36 @@ class TimerMetrics:
 
     def dump_on_crash(self) -> WrittenMetrics:
         """Return the counts as of the last write of the file."""
-        topics: dict[str, TimerMetric | None] = {**self.topics, **self._file.values_at_last_write()}
-        version = self._version_file.values_at_last_write().get(None)
-        kept = {topic: count for topic, count in topics.items() if count is not None}
-        return WrittenMetrics(kept, self.version if version is None else version)
+        if self._flushes.last_ms() > self._written_ms:
+            return self.dump_on_stop()
+        topics = {**self.topics, **self._written}
+        return WrittenMetrics(
+            {topic: count for topic, count in topics.items() if count is not None}, self._written_version
+        )
 
 
 class TimerFile:
-    """The progress of a wheel as of the last write of its file: at the start, and then once per interval."""
+    """The progress of a wheel as of the last write of its file."""
 
-    def __init__(self, scheduler: Scheduler, progress: WheelProgress) -> None:
+    def __init__(self, scheduler: Scheduler, flushes: TimerFlushes, progress: WheelProgress) -> None:
         self._scheduler = scheduler
-        self._start_ms = scheduler.now_ms
+        self._flushes = flushes
         self._progress = self._written = progress
-        self._changed_ms = self._start_ms - 1
+        self._changed_ms = scheduler.now_ms - 1
 
     @property
     def progress(self) -> WheelProgress:
         """The current progress."""
         return self._progress
 
-    def written_ms(self, interval_ms: int, at_ms: int | None = None) -> int:
-        """Return the time of the last write before now or another time (ms since the epoch)."""
-        now = self._scheduler.now_ms if at_ms is None else at_ms
-        return now - (now - self._start_ms) % interval_ms
-
-    def writes(self, interval_ms: int, at_ms: int | None = None) -> int:
-        """Return the number of writes up to now or another time."""
-        now = self._scheduler.now_ms if at_ms is None else at_ms
-        return (now - self._start_ms) // interval_ms + 1
-
-    def record_enqueued(self, interval_ms: int, offset: int, units: int = 1) -> None:
+    def record_enqueued(self, offset: int, units: int = 1) -> None:
         """Record that the message at an offset of the timer topic entered the wheel; `units` is 0 if it was deleted."""
         now = self._scheduler.now_ms
         if now != self._changed_ms:
-            if self._changed_ms < self.written_ms(interval_ms):
-                self._written = self._progress
+            self._written = self.written()
             self._changed_ms = now
         self._progress = WheelProgress(offset + 1, self._progress.units + units)
 
-    def written(self, interval_ms: int) -> WheelProgress:
+    def written(self) -> WheelProgress:
         """Return the progress as of the last write of the file."""
-        return self._progress if self._changed_ms < self.written_ms(interval_ms) else self._written
+        return self._progress if self._changed_ms < self._flushes.last_ms() else self._written

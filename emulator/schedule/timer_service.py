@@ -6,8 +6,8 @@ at or after its time. Each slot in use has one timer. A slot holds offsets only;
 points and acknowledgements of pops use the timer, too.
 Source: TimerMessageStore, HookUtils (5.3.3).
 
-A file records every `timerFlushIntervalMs` which slots were read. After a crash the slots read since then are read
-again, so that their messages are delivered twice.
+A file, written every `timerFlushIntervalMs` (see `timer_flushes`), records which slots were read. After a crash the
+slots read since its last write are read again, so that their messages are delivered twice.
 
 Upstream delivers 65 to 140 ms after the boundary; here there is no such latency.
 """
@@ -34,6 +34,7 @@ from ..message.names import TIMER_TOPIC
 from ..operations.timers import GetTimerCheckPoint, GetTimerMetrics, TimerCheckPointResult, TimerMetricsResult
 from ..store.message_store import MessageStore
 from .delay_levels import delay_level, may_be_delayed
+from .timer_flushes import TimerFlushes
 from .timer_metrics import LOG_UNIT_BYTES, TimerFile, TimerMetrics
 from .timer_state import (
     FollowedTimer,
@@ -76,8 +77,9 @@ class TimerService:
         """Start of a slot (ms since the epoch) -> its contents."""
         self._read_slots: deque[tuple[int, int, Slot]] = deque()
         """Slots read since the last write of the file: time of reading, start of the slot, contents."""
-        self.metrics = TimerMetrics(scheduler)
-        self._file = TimerFile(scheduler, WheelProgress())
+        self._flushes = TimerFlushes(scheduler, config.timer_flush_interval_ms)
+        self.metrics = TimerMetrics(scheduler, self._flushes)
+        self._file = TimerFile(scheduler, self._flushes, WheelProgress())
         self._version = 0
         self.began_ms = scheduler.now_ms
         self._followed: Callable[[], FollowedTimer] | None = None
@@ -93,7 +95,7 @@ class TimerService:
         """Start with the wheel of the previous run, and enter the messages that it did not contain yet."""
         self.slots |= state.slots
         self.metrics.restore(state.metrics)
-        self._file = TimerFile(self._scheduler, state.progress)
+        self._file = TimerFile(self._scheduler, self._flushes, state.progress)
         self._version = state.version
         self.followed_before = state.followed
         if state.first_held_back is not None:  # offsets of messages lost in a crash are used again
@@ -114,11 +116,10 @@ class TimerService:
 
     def dump_on_crash(self) -> TimerState:
         """Return the state as of the last writes of the files."""
-        progress = self._file.written(self._config.timer_flush_interval_ms)
-        return self._state(self._written_slots(), progress, self.metrics.dump_on_crash())
+        return self._state(self._written_slots(), self._file.written(), self.metrics.dump_on_crash())
 
     def _state(self, slots: dict[int, Slot], progress: WheelProgress, metrics: WrittenMetrics) -> TimerState:
-        version = self._version + self._file.writes(self._config.timer_flush_interval_ms)
+        version = self._version + self._flushes.number()
         followed = self.followed_before if self._followed is None else self._followed()
         return TimerState(slots, progress, version, metrics, followed=followed, first_held_back=self._first_held_back)
 
@@ -139,7 +140,7 @@ class TimerService:
 
     def _drop_written(self) -> None:
         """Drop the slots that were read before the last write of the file."""
-        written_ms = self._file.written_ms(self._config.timer_flush_interval_ms)
+        written_ms = self._flushes.last_ms()
         while self._read_slots and self._read_slots[0][0] < written_ms:
             self._read_slots.popleft()
 
@@ -155,7 +156,8 @@ class TimerService:
         return next(precision for precision in PRECISIONS_MS if precision <= wanted)
 
     def apply_config(self) -> None:
-        """Apply a changed configuration: messages kept out of the wheel may enter it now."""
+        """Apply a changed configuration: another flush interval, and messages kept out of the wheel may enter it."""
+        self._flushes.change_interval(self._config.timer_flush_interval_ms)
         if not self._store.is_slave:
             self._enqueue_held_back()
 
@@ -266,7 +268,7 @@ class TimerService:
                 self.is_stopped = True
             return
         topic, key = properties.get(props.REAL_TOPIC), properties.get(props.TIMER_DEL_UNIQKEY)
-        self._file.record_enqueued(self._config.timer_flush_interval_ms, offset)
+        self._file.record_enqueued(offset)
         self.metrics.add(topic, 1 if key is None else -1)
         counters = self._store.stats.by_name.counters
         counters.timer_entered[topic or ""] += 1
@@ -292,7 +294,7 @@ class TimerService:
         for offset, record in self._still_stored(
             taken, end if self._first_held_back is None else self._first_held_back
         ):
-            self._file.record_enqueued(self._config.timer_flush_interval_ms, offset)
+            self._file.record_enqueued(offset)
             properties = record.property_map()
             self.metrics.add(properties.get(props.REAL_TOPIC), -1 if props.TIMER_DEL_UNIQKEY in properties else 1)
 
@@ -363,13 +365,12 @@ class TimerService:
     @property
     def written_taken(self) -> int:
         """Number of messages that had entered the wheel at the last write of the file."""
-        return self._file.written(self._config.timer_flush_interval_ms).taken
+        return self._file.written().taken
 
     def known_at(self, at_ms: int, taken: int) -> FollowedTimer:
         """Return the contents of the file at a time of this run, with `taken` messages taken."""
-        interval = self._config.timer_flush_interval_ms
-        written_ms = self._file.written_ms(interval, at_ms)
-        version = self._version + self._file.writes(interval, at_ms)
+        written_ms = self._flushes.last_ms(at_ms)
+        version = self._version + self._flushes.number(at_ms)
         return FollowedTimer(written_ms - written_ms % self.precision_ms, taken, version, written_ms)
 
     def fill(self, end: int) -> None:
@@ -386,7 +387,7 @@ class TimerService:
         for offset in range(first, end):
             stored = self._store.record(TIMER_TOPIC, 0, offset)
             if stored is None:
-                self._file.record_enqueued(self._config.timer_flush_interval_ms, offset, units=0)
+                self._file.record_enqueued(offset, units=0)
             else:
                 yield offset, records.decode(stored)
 
@@ -395,8 +396,7 @@ class TimerService:
         """Return the timer check point as last written. Raises SYSTEM_ERROR if `timerWheelEnable` is false."""
         if not self._config.timer_wheel_enable:
             raise EngineError(ResponseCode.SYSTEM_ERROR, "The checkpoint is null")
-        interval = self._config.timer_flush_interval_ms
-        written_ms, progress = self._file.written_ms(interval), self._file.written(interval)
+        written_ms, progress = self._flushes.last_ms(), self._file.written()
         if self._followed is not None:
             known = self._followed()
             read_ms = self.began_ms - self.began_ms % self.precision_ms - UNREAD_SLOTS * self.precision_ms
@@ -412,7 +412,7 @@ class TimerService:
             written_ms - written_ms % self.precision_ms,
             progress.units * LOG_UNIT_BYTES,
             progress.taken,
-            self._version + self._file.writes(interval),
+            self._version + self._flushes.number(),
             changed_ms=written_ms,
             master_taken=progress.taken,
         )

@@ -173,7 +173,7 @@ def _two_wait(t: RemotingContext) -> tuple[str, int]:
     for _ in range(2):
         t.send(topic, properties={"TIMER_DELAY_MS": "3600000"})
     note_count(t, "waits", topic, 2)
-    t.wait(12)
+    t.wait(3)
     return topic, check_point(t)[6]
 
 
@@ -200,7 +200,7 @@ def a_restart_keeps_the_counts(t: RemotingContext) -> None:
 
 @remoting_case("TimerMetrics.load", needs=CRASHES, alone=True)
 def a_crash_keeps_the_last_persisted_timer_counts(t: RemotingContext) -> None:
-    """A crash keeps the counts of the last write, which happens every ten seconds."""
+    """A crash keeps the counts of the last write, which happens every second."""
     topic, version = _two_wait(t)
     t.crash()
     _note_after(t, topic, version)

@@ -6,14 +6,15 @@ import pytest
 from engine_harness import START_MS, EngineHarness, make_harness
 from rocketmq_testkit.emulator.kernel.errors import EngineError
 from rocketmq_testkit.emulator.kernel.response_code import ResponseCode
-from rocketmq_testkit.emulator.operations.base import Operation
-from rocketmq_testkit.emulator.operations.cluster import GetBrokerRuntimeInfo, RuntimeInfoResult
+from rocketmq_testkit.emulator.operations.base import Done, Operation
+from rocketmq_testkit.emulator.operations.cluster import GetBrokerRuntimeInfo, RuntimeInfoResult, UpdateBrokerConfig
 from rocketmq_testkit.emulator.operations.timers import (
     GetTimerCheckPoint,
     GetTimerMetrics,
     TimerCheckPointResult,
     TimerMetricsResult,
 )
+from rocketmq_testkit.emulator.operations.topics import DeleteTopic
 from stored import stored
 
 FINE = {"timer_precision_ms": 100, "timer_roll_window_slot": 20}
@@ -141,25 +142,62 @@ def test_a_restart_keeps_timer_counts_and_check_point(harness: EngineHarness) ->
 
 @pytest.mark.parametrize("power_loss", [False, True])
 def test_a_crash_loses_timer_counts_since_their_last_write(power_loss: bool) -> None:
-    """A crash loses counts since their last write (every 10 s), except of messages that the recovery reads again."""
+    """A crash loses counts since their last write (every second), except of messages that the recovery reads again."""
     harness = make_harness(flush_disk_type="SYNC_FLUSH")
     for topic in ("A", "B"):
         harness.topic(topic)
     harness.advance(9_000)
     send_delayed(harness, 60_000)
     harness.advance(1_000)
-    assert counts(harness) == {"A": 1}
-    send_delayed(harness, 60_000, "B")  # is in the written check point, but not in the written counts
+    send_delayed(harness, 60_000, "B")
     harness.advance(2_500)
-    send_delayed(harness, 60_000)  # is in neither of them
-    assert (counts(harness), metrics(harness).version) == ({"A": 2, "B": 1}, 3)
+    assert counts(harness) == {"A": 1, "B": 1}
+    harness.topic("C")
+    harness.ask(Done, DeleteTopic("B"))  # the written counts have the topic
+    send_delayed(harness, 60_000)  # in none of the files
+    send_delayed(harness, 60_000, "C")
+    assert (counts(harness), metrics(harness).version) == ({"A": 2, "C": 1}, 4)
     harness.engine.crash(power_loss=power_loss)
-    assert (counts(harness), metrics(harness).version) == ({"A": 2}, 2)
+    assert (counts(harness), metrics(harness).version) == ({"A": 2, "B": 1, "C": 1}, 4)
     assert check_point(harness)[1:] == (104, 2)
     harness.advance(1_000)
-    assert check_point(harness)[1:] == (156, 3)
-    harness.advance(90_000)
-    assert counts(harness) == {"A": 0, "B": -1}
+    assert check_point(harness)[1:] == (208, 4)
+
+
+def test_timer_counts_and_check_point_are_written_at_the_same_times() -> None:
+    """Each write of the timer's flush service has both, also after a change of timerFlushIntervalMs.
+
+    The service reads the key after each write: a change takes effect after the next write.
+    """
+    harness = make_harness(flush_disk_type="SYNC_FLUSH", timer_flush_interval_ms=400)
+    harness.topic("A")
+    writes = []
+
+    def note_writes(until_ms: int) -> None:
+        """Note each time (ms since the start) at which the check point changes, and compare the counts with it."""
+        while harness.now_ms - START_MS < until_ms:
+            before = check_point(harness)[2]
+            send_delayed(harness, 1_000_000)
+            harness.advance(100)
+            written = harness.broker.timers.metrics.dump_on_crash()
+            assert sum(each.count for each in written.topics.values()) == written.version == check_point(harness)[2]
+            if check_point(harness)[2] != before:
+                writes.append(harness.now_ms - START_MS)
+
+    note_writes(1_000)
+    harness.ask(Done, UpdateBrokerConfig({"timerFlushIntervalMs": "60000"}))
+    note_writes(1_100)
+    harness.ask(Done, UpdateBrokerConfig({"timerFlushIntervalMs": "1500"}))
+    assert harness.ask(TimerCheckPointResult, GetTimerCheckPoint()).changed_ms == START_MS + 800
+    note_writes(4_000)
+    assert writes == [400, 800, 1_200, 2_700]
+    point = harness.ask(TimerCheckPointResult, GetTimerCheckPoint())
+    assert (point.changed_ms, point.version) == (START_MS + 2_700, 5)
+    harness.ask(Done, UpdateBrokerConfig({"timerFlushIntervalMs": "100"}))
+    note_writes(4_500)
+    assert writes[4:] == [4_200, 4_300, 4_400, 4_500]
+    harness.engine.crash(power_loss=False)
+    assert counts(harness) == {"A": 45}
 
 
 @pytest.mark.parametrize(
