@@ -24,7 +24,7 @@ class TransactionCache:
 
     def __init__(self, config: ProxyConfig) -> None:
         self._config = config
-        # Half messages with the ends of their times, in ms since the epoch.
+        # Half messages with the last ms of their times (since the epoch), as TransactionDataManager compares them.
         self._open: dict[tuple[str, str], list[tuple[TransactionData, int]]] = {}
         self._sweep_above = _SWEEP_ABOVE
         """The number of keys above which expired ones are removed: at least twice the number after the last sweep."""
@@ -44,7 +44,7 @@ class TransactionCache:
         if not held:
             return None
         half, expires_ms = held.pop()
-        is_expired = expires_ms <= now_ms
+        is_expired = expires_ms < now_ms
         if is_expired or not held:  # older entries have expired as well
             del self._open[group, transaction_id]
         return None if is_expired else half
@@ -58,7 +58,7 @@ class TransactionCache:
         Checks add entries for old keys, so that the keys are in no order of expiry, and each sweep reads all of them.
         """
         for key, held in list(self._open.items()):
-            held[:] = [entry for entry in held if entry[1] > now_ms]
+            held[:] = [entry for entry in held if entry[1] >= now_ms]
             if not held:
                 del self._open[key]
         self._sweep_above = max(_SWEEP_ABOVE, 2 * len(self._open))

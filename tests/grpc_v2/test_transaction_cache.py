@@ -9,15 +9,17 @@ CHECKED = TransactionData("broker-a", 1, 1)
 
 
 def test_expired_entries_are_removed_once_there_are_many() -> None:
-    """An entry has expired once its age equals transactionDataExpireMillis."""
+    """An entry has expired once its age exceeds transactionDataExpireMillis."""
     config = ProxyConfig()
     expiry_ms = config.transaction_data_expire_millis
     cache = TransactionCache(config)
-    for number in range(_SWEEP_ABOVE):
+    for number in range(_SWEEP_ABOVE - 1):
         cache.add("orders", str(number), HALF, 0)
-    cache.add("orders", "last", HALF, expiry_ms)
-    assert len(cache) == 1
-    assert cache.pop_newest("orders", "last", expiry_ms) == HALF
+    cache.add("orders", "in its last millisecond", HALF, 1)
+    cache.add("orders", "last", HALF, expiry_ms + 1)
+    assert len(cache) == 2
+    assert cache.pop_newest("orders", "in its last millisecond", expiry_ms + 1) == HALF
+    assert cache.pop_newest("orders", "last", expiry_ms + 1) == HALF
 
 
 def test_entries_behind_a_checked_transaction_are_removed() -> None:
@@ -28,9 +30,9 @@ def test_entries_behind_a_checked_transaction_are_removed() -> None:
     for number in range(_SWEEP_ABOVE):
         cache.add("orders", str(number), HALF, 0)
     cache.add("orders", "0", CHECKED, 1)
-    cache.add("orders", "last", HALF, expiry_ms)
+    cache.add("orders", "last", HALF, expiry_ms + 1)
     assert len(cache) == 2
-    assert cache.pop_newest("orders", "0", expiry_ms) == CHECKED
+    assert cache.pop_newest("orders", "0", expiry_ms + 1) == CHECKED
 
 
 def test_entries_that_have_not_expired_stay() -> None:
@@ -42,7 +44,7 @@ def test_entries_that_have_not_expired_stay() -> None:
     assert len(cache) == 3 * _SWEEP_ABOVE
 
 
-@pytest.mark.parametrize(("late_ms", "found"), [(-1, CHECKED), (0, None)])
+@pytest.mark.parametrize(("late_ms", "found"), [(0, CHECKED), (1, None)])
 def test_the_newest_entry_ends_a_transaction_until_it_expires(late_ms: int, found: TransactionData | None) -> None:
     """When it has expired, the older entries have, too."""
     config = ProxyConfig()
