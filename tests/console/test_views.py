@@ -159,6 +159,30 @@ DISABLED_OF_PAGER = """const [total] = arguments; return import("/console/web/pa
 })"""
 
 
+@pytest.mark.parametrize(
+    ("complete", "at_most", "text"),
+    [
+        (True, False, "1-2 of 7"),
+        (False, False, "1-2 of 7 or more"),
+        (True, True, "1-2 of at most 7"),
+        (False, True, "1-2 of about 7"),
+    ],
+)
+def test_page_of_a_list_says_how_exact_its_number_is(
+    browser: Browser, quiet: Emulator, *, complete: bool, at_most: bool, text: str
+) -> None:
+    """The number may leave out rows that were not read, and count rows that are not shown."""
+    browser.open(quiet.control, "scheduled")
+    assert browser.script(RANGE_OF_PAGER, complete, at_most) == text
+
+
+RANGE_OF_PAGER = """const [complete, atMost] = arguments; return import("/console/web/parts.js").then(({ pager }) => {
+  const pages = pager(() => {});
+  pages.show({ rows: [{}, {}], offset: 0, total: 7, complete, at_most: atMost });
+  return pages.element.querySelector(".range").textContent;
+})"""
+
+
 def test_journal_shows_the_fields_of_a_line_and_follows(browser: Browser, quiet: Emulator) -> None:
     """A line can be opened to show all its fields. Without `Follow` new lines do not appear."""
     browser.open(quiet.control, "journal")
