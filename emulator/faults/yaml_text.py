@@ -17,7 +17,10 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def to_yaml(rules: Sequence[RuleSpec]) -> str:
-    """Return rules as YAML text: a list of mappings. Raises FaultError for a rule with a function."""
+    """Return rules as YAML text: a list of mappings. Raises FaultError for a rule with a function.
+
+    The text of no rules is `[]`. A file with this text is refused, as each file without rules.
+    """
     lines = []
     for rule in rules:
         if rule.criteria.where is not None:
