@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from one_reply import responding
 from pull_operation import pull_of
 from pyspark_rocketmq.audit import Event, EventKind, JournalError, audit_events, events_of
 from pyspark_rocketmq.audit.recording import read_emulator
@@ -267,6 +268,12 @@ def test_a_journal_with_dropped_lines_is_refused(rocketmq: Emulator) -> None:
 def test_an_address_without_an_emulator_is_refused() -> None:
     with pytest.raises(JournalError, match=r"http://127\.0\.0\.1:1 is no control port of an emulator"):
         read_emulator("http://127.0.0.1:1")
+
+
+def test_another_server_than_an_emulator_is_refused() -> None:
+    reply = b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n" + b"[" * 100_000
+    with responding(reply) as url, pytest.raises(JournalError, match="is no control port of an emulator"):
+        read_emulator(url)
 
 
 def test_each_event_of_an_emulator_is_a_journal_line_with_a_seq(rocketmq: Emulator) -> None:

@@ -256,6 +256,7 @@ def test_every_column_survives_a_round_trip_through_a_file() -> None:
     ("line", "problem"),
     [
         ('{"ts_us": 1, "event": "stored", "topic": "t"', "line 1: not a line of JSON"),
+        ("[" * 100_000, "line 1: not a line of JSON"),
         ("[]", "not an object"),
         ('{"event": "stored", "topic": "t", "msgId": "m"}', "there is no ts_us"),
         ('{"ts_us": 1, "event": "lost", "topic": "t", "msgId": "m"}', "no event is called 'lost'; there are stored"),

@@ -216,7 +216,12 @@ def test_a_bad_row_is_refused_with_its_number(row: dict[str, Any], said: str) ->
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("{", "properties are no JSON"), ("[1]", "no JSON object"), ('{"a":1}', "property a is 1, not a text")],
+    [
+        ("{", "properties are no JSON"),
+        ("[" * 100_000, "properties are no JSON"),
+        ("[1]", "no JSON object"),
+        ('{"a":1}', "property a is 1, not a text"),
+    ],
 )
 def test_properties_that_are_no_json_object_of_strings_are_refused(text: str, said: str) -> None:
     with pytest.raises(RowError, match=said):

@@ -66,6 +66,7 @@ def test_offsets_in_the_json_of_the_old_connector_are_accepted() -> None:
         ({**NEEDED, "startingOffsets": '{"orders":{"b":[1]}}'}, "queues of orders on b are .1., not an object"),
         ({**NEEDED, "startingOffsets": '{"orders":{"b":{"x":1}}}'}, "'x' is no queue id"),
         ({**NEEDED, "startingOffsets": "{"}, "no JSON"),
+        ({**NEEDED, "startingOffsets": '{"orders":' * 50_000}, "nested too deeply"),
         ({**NEEDED, "startingOffsets": '{"other":{"b":{"0":1}}}'}, "startingOffsets: topic other is not read"),
         ({**NEEDED, "startingOffsets": "group"}, "startingOffsets=group: no group is named"),
         ({**NEEDED, "commitOffsetsToBroker": "true"}, "commitOffsetsToBroker=true: no group is named"),

@@ -167,10 +167,11 @@ def test_an_incomplete_draft_decides_nothing(tmp_path: Path) -> None:
     assert not TransactionLog(str(tmp_path), "other").has(0)
 
 
-def test_an_unreadable_transaction_log_is_named_in_the_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["{", "[" * 100_000], ids=["no JSON", "nested"])
+def test_an_unreadable_transaction_log_is_named_in_the_error(tmp_path: Path, text: str) -> None:
     log = TransactionLog(str(tmp_path), "q")
     log.decide(0, HALVES)
-    (tmp_path / "q" / "0.json").write_text("{")
+    (tmp_path / "q" / "0.json").write_text(text)
 
     with pytest.raises(RocketMQError, match=r"option txnLogPath: .*0.json cannot be read"):
         log.uncommitted(0)

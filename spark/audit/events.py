@@ -170,7 +170,7 @@ def parse(line: str) -> Event:
     """Parse the event of a line. Raises JournalError."""
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise JournalError(f"not a line of JSON: {line[:200]}") from None
     if not isinstance(found, dict):
         raise JournalError(f"not an object: {line[:200]}")

@@ -59,7 +59,7 @@ def read_emulator(address: str) -> list[Event]:
         except HTTPError as error:
             hint = f"; set {TOKEN_VARIABLE} to its token" if error.code == _UNAUTHORIZED else ""
             raise JournalError(f"{masked_url(address)} answers {path} with status {error.code}{hint}") from None
-        except (URLError, OSError, ValueError) as error:
+        except (URLError, OSError, ValueError, RecursionError) as error:
             raise JournalError(f"{masked_url(address)} is no control port of an emulator: {error}") from None
         return found
 

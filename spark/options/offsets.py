@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from rocketmq_testkit.emulator.kernel.shown import shown
+
 EARLIEST = "earliest"
 LATEST = "latest"
 GROUP = "group"
@@ -129,24 +131,26 @@ def _loads(text: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise ValueError(f"no JSON: {error}") from None
+    except RecursionError:
+        raise ValueError("no JSON of offsets: nested too deeply") from None
 
 
 def _object(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{what} are {value!r}, not an object")
+        raise ValueError(f"{what} are {shown(value)}, not an object")
     return value
 
 
 def _queue_id(value: Any) -> int:
     text = str(value)
     if isinstance(value, bool) or not text.isascii() or not text.isdigit():
-        raise ValueError(f"{value!r} is no queue id")
+        raise ValueError(f"{shown(value)} is no queue id")
     return int(text)
 
 
 def _offset(value: Any, low: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise ValueError(f"{value!r} is no offset")
+        raise ValueError(f"{shown(value)} is no offset")
     return value
 
 

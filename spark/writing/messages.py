@@ -255,7 +255,7 @@ class RowReader:
         if isinstance(value, str):
             try:
                 value = json.loads(value)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise self._bad(f"properties are no JSON: {error}") from None
             if not isinstance(value, dict):
                 raise self._bad("properties are no JSON object")

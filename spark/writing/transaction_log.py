@@ -61,7 +61,7 @@ class TransactionLog:
         path = self._file(batch_id)
         try:
             halves = [Half(**each) for each in json.loads(path.read_text())]
-        except (ValueError, TypeError, OSError) as error:
+        except (ValueError, TypeError, OSError, RecursionError) as error:
             raise RocketMQError(f"option txnLogPath: {path} cannot be read ({error})") from error
         done = set(self._finished(batch_id))
         return [each for each in halves if each.uniq_key not in done]
