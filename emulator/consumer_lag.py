@@ -14,7 +14,8 @@ class QueueLag:
     """Progress of a group on one queue, which holds the offsets from `first` to `end` - 1.
 
     `committed`: the offset of the group, < 0 if there is none. `in_flight`: messages that consumers popped and have
-    not acknowledged. `lag`: messages from the group's offset on (without one, the whole queue), and those in flight.
+    not acknowledged. `position`: the offset from which on all messages are in the lag. `lag`: messages from there on
+    (without an offset, the whole queue), and those in flight before it.
     """
 
     committed: int
@@ -22,6 +23,7 @@ class QueueLag:
     end: int
     in_flight: int
     _: KW_ONLY
+    position: int
     lag: int
 
 
@@ -50,6 +52,10 @@ def queue_lag(broker: "Broker", group: str, topic: str, queue_id: int) -> QueueL
     if broker.orders.has_batch(group_queue):
         # the group commits an offset beyond an ordered batch only when the batch is acknowledged
         position, popped = committed, 0
+    elif broker.offsets.pending_reset(group, topic, queue_id) is not None:
+        position, popped = committed, in_flight  # the next pop reads from there, whatever the merge buffer holds
     else:  # the merge buffer commits the offset some time after the pop
         position, popped = broker.pop_buffer.next_read_offset(group_queue, committed), in_flight
-    return QueueLag(committed, first, end, in_flight, lag=max(end - max(position, first), 0) + popped)
+    position = max(position, first)
+    lag = max(end - position, 0) + popped
+    return QueueLag(committed, first, end, in_flight, position=position, lag=lag)
