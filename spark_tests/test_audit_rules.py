@@ -67,6 +67,13 @@ def test_a_message_that_is_still_invisible_at_the_end_is_pending() -> None:
     assert verdicts(at(1, "stored"), at(2, "delivered", invisible_ms=5000), rules=end) == {"lost"}
 
 
+def test_a_late_acknowledgement_before_an_unacknowledged_redelivery_is_not_recovered() -> None:
+    """The retry was not successful: the broker rejected the acknowledgement, and there was no other."""
+    first = [at(1, "stored"), at(2, "delivered", invisible_ms=3000), at(6, "acked")]
+    assert verdicts(*first, at(7, "delivered", invisible_ms=3000)) == set()
+    assert verdicts(*first, at(7, "delivered", invisible_ms=3000), at(8, "acked")) == {"recovered"}
+
+
 def test_a_redelivery_of_an_unacknowledged_message_is_recovered() -> None:
     """A redelivery after the invisible duration, a return or the loss of a pulling consumer is recovered."""
     stored, acked = at(1, "stored"), at(9, "acked")
@@ -136,6 +143,9 @@ def test_a_message_whose_send_failed_may_be_missing_or_delivered() -> None:
     """A message whose send failed is not lost if it is missing, and recovered, not unexpected, if it is delivered."""
     assert verdicts(at(0, "subscribed", None), at(1, "sendFailed")) == set()
     assert verdicts(at(1, "sendFailed"), at(2, "delivered"), at(3, "acked")) == {"recovered"}
+    stored = [at(1, "sendFailed"), at(2, "stored"), at(3, "delivered")]
+    assert verdicts(*stored, at(4, "acked")) == {"recovered"}  # the journal of the broker, or a second send
+    assert "recovered" not in verdicts(*stored)
 
 
 def test_a_delayed_message_is_early_before_its_time_and_late_long_after_it() -> None:

@@ -78,6 +78,8 @@ def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: AuditR
     settles = is_kind(EventKind.DEADLETTERED) | (acked & in_time(F.col("ts_us"), reserved_until, rules))
     first = delivered & (F.coalesce("seen", F.lit(0)) == 0)
     duplicate = delivered & (F.coalesce("settled", F.lit(False)) | too_soon(F.col("ts_us"), reserved_until, rules))
+    redelivery = delivered & ~F.col("first") & ~F.col("duplicate")
+    place = F.struct(*PLACE)
     shown = is_one_of(MAKES_VISIBLE)
     rows = (
         events_by_account(events, wants)
@@ -94,7 +96,7 @@ def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: AuditR
         _count(is_kind(EventKind.SKIPPED)).alias("skips"),
         _count(delivered).alias("deliveries"),
         _count(F.col("duplicate")).alias("duplicates"),
-        _count(delivered & ~F.col("first") & ~F.col("duplicate")).alias("redeliveries"),
+        F.coalesce(F.max(F.when(acked, place)) > F.min(F.when(redelivery, place)), F.lit(False)).alias("retried"),
         _count(acked).alias("acks"),
         _count(is_kind(EventKind.DEADLETTERED)).alias("deaths"),
         F.coalesce(F.min(F.when(shown, F.greatest("ts_us", F.coalesce("deliver_at_us", F.lit(0))))), F.lit(0)).alias(
@@ -103,7 +105,7 @@ def accounts(events: DataFrame, wants: DataFrame, ends: DataFrame, rules: AuditR
         F.coalesce(F.min(F.when(shown, F.col("moment"))), F.lit(-1)).alias("visible_moment"),
         F.coalesce(F.min(F.when(F.col("first"), F.col("ts_us"))), F.lit(0)).alias("first_us"),
         F.coalesce(
-            F.max_by("reserved_until_us", F.when(F.col("reserved_until_us").isNotNull(), F.struct(*PLACE))), F.lit(0)
+            F.max_by("reserved_until_us", F.when(F.col("reserved_until_us").isNotNull(), place)), F.lit(0)
         ).alias("reserved_until_us"),
         F.min("message_group").alias("message_group"),
         F.min("keys").alias("keys"),

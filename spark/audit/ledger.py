@@ -169,6 +169,7 @@ class _State:
     duplicates: int = 0
     _: KW_ONLY
     redeliveries: int = 0
+    retried: bool = False
     first_us: int = 0
 
     def delivered(self, event: Event, rules: AuditRules) -> None:
@@ -200,6 +201,7 @@ def _account(
         elif event.kind is EventKind.DEADLETTERED:
             state.settled = True
         elif event.kind is EventKind.ACKED:
+            state.retried |= state.redeliveries > 0
             state.settled |= state.reserved_until_us is None or in_time(event.ts_us, state.reserved_until_us, rules)
         if event.kind in RESERVES or event.kind in RELEASES:
             state.reserved_until_us = event.reserved_until_us
@@ -211,7 +213,7 @@ def _account(
         skips=counts[EventKind.SKIPPED],
         deliveries=state.deliveries,
         duplicates=state.duplicates,
-        redeliveries=state.redeliveries,
+        retried=state.retried,
         acks=counts[EventKind.ACKED],
         deaths=counts[EventKind.DEADLETTERED],
         wanted=subscription.wants(_least(life, "tags"), shown[0].order if shown else -1),

@@ -43,8 +43,9 @@ class DeliveryFacts:
     """Facts of a journal about one message for one group, or columns of them for all messages; never null.
 
     - Counts: `times_stored` (events `stored` and `txnCommitted`), `failed_sends` (the producer does not know if the
-      message is stored), `recalls`, `skips`, `deliveries`, of which some are `duplicates` or `redeliveries`, `acks`,
-      `deaths` (events `deadlettered`).
+      message is stored), `recalls`, `skips`, `deliveries`, of which some are `duplicates`, `acks`, `deaths` (events
+      `deadlettered`).
+    - `retried`: the group acknowledged the message after a redelivery that was no duplicate.
     - `wanted`: the subscription includes the message.
     - Instants in microseconds, 0 if there is none: `visible_us` at which the message becomes visible, `first_us` of the
       first delivery, `reserved_until_us` at which the last reservation ends (see `OPEN_US`), `end_us` of the
@@ -59,7 +60,7 @@ class DeliveryFacts:
     _: KW_ONLY
     deliveries: Any
     duplicates: Any
-    redeliveries: Any
+    retried: Any
     acks: Any
     deaths: Any
     wanted: Any
@@ -76,8 +77,6 @@ def judge(of: DeliveryFacts, rules: AuditRules, no: Callable[[Any], Any]) -> dic
     delivered = of.deliveries > 0
     unsettled = visible & of.wanted & (of.skips == 0) & (of.acks + of.deaths == 0)
     waits = (of.visible_us > of.end_us) | ((of.reserved_until_us > of.end_us) & (of.reserved_until_us < OPEN_US))
-    # A producer without a response cannot know if its send failed.
-    found = no(visible) & (of.failed_sends > 0)
     return {
         LOST: unsettled & no(waits),
         DUPLICATED: of.duplicates > 0,
@@ -85,7 +84,7 @@ def judge(of: DeliveryFacts, rules: AuditRules, no: Callable[[Any], Any]) -> dic
         OUT_OF_ORDER: of.overtaken,
         EARLY: visible & delivered & (of.first_us + rules.slack_us < of.visible_us),
         LATE: visible & delivered & (of.first_us - of.visible_us > rules.late_after_ms * 1000),
-        RECOVERED: delivered & (of.acks > 0) & ((of.redeliveries > 0) | found),
+        RECOVERED: of.retried | (delivered & (of.acks > 0) & (of.failed_sends > 0)),
         DEAD: of.deaths > 0,
         PENDING: unsettled & waits,
     }
