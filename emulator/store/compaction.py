@@ -1,8 +1,8 @@
 """Compaction: the messages of compacted topics that remain after upstream's compaction rounds.
 
-Upstream writes arriving messages of such a queue a second time, into a log of the queue's own, with an index per file.
-A periodic round rewrites all files except the one being filled. It removes messages that a later message with the same
-keys replaced, and messages without a body.
+Upstream writes an arriving message of such a queue a second time, into a log of the queue's own with an index per file.
+It leaves out messages without keys, which no read returns then. A periodic round rewrites all files except the one
+being filled. It removes messages that a later message with the same keys replaced, and messages without a body.
 
 The emulator writes nothing twice: a read computes, from the store times of the messages, which of them the rounds have
 kept so far. Messages that the broker's commit log has dropped are missing here, while upstream's own logs keep them.
@@ -76,12 +76,12 @@ class CompactedQueue:
 
     @property
     def min_offset(self) -> int:
-        """The first remaining offset; 0 if there never was any."""
+        """An offset below which no message remains, as upstream returns it; 0 if no message was ever added."""
         return max(self._files[0].entries[0].offset, self.queue.first) if self._files else 0
 
     @property
     def max_offset(self) -> int:
-        """The offset after the last message with keys; at least the minimum."""
+        """The offset after the last message that was added; at least the minimum."""
         return max(_last_offset(self._files[-1]) + 1, self.queue.first) if self._files else 0
 
     def remaining(self, offset: int, count: int) -> list[CompactedMessage]:
@@ -94,7 +94,7 @@ class CompactedQueue:
         return entries[first : first + count]
 
     def keeps(self, offset: int) -> bool:
-        """True if no round has removed the message at an offset."""
+        """True if the message at an offset was added and remains. Messages without keys are never added."""
         return any(entry.offset == offset for file in self._files for entry in file.entries)
 
     def catch_up(self, now_ms: int) -> None:
