@@ -1,4 +1,4 @@
-"""Suspended pulls of cold data: a pull consumer's request waits some seconds and is then executed once more.
+"""Suspended pulls of cold data: a pull consumer's request waits 3 to 8 s and is then executed once more.
 
 Source: ColdDataPullRequestHoldService (5.3.3).
 """
