@@ -117,7 +117,7 @@ class ConsumeMessageDirectlyResultRequestHeader(Header):
 
 @header
 class GetConsumerStatusRequestHeader(Header):
-    """Request for the offsets of online consumers. `client_addr` is a client id.
+    """Request for the offsets of the consumer with the client id `client_addr`, or of all online consumers without it.
 
     Errors: SYSTEM_ERROR (no consumer online, or the version of one is too old).
     """
@@ -194,7 +194,7 @@ def _locked(call: RemotingCall, result: LockBatchResult) -> bytes:
 
 @TABLE.processor(RequestCode.LOCK_BATCH_MQ, header=NoHeader, rights=to_lock_queues, body=LockBody, response=_locked)
 def lock_batch_mq(call: RemotingCall, header: NoHeader, body: LockBody) -> LockBatchMq:
-    """Translate a request to lock queues. The response lists the queues that the client holds now."""
+    """Translate a request to lock queues. The response lists those of them that the client holds now."""
     return LockBatchMq(body.consumer_group or "", body.client_id, body.queues)
 
 
