@@ -122,7 +122,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield from read_ranges(partition, self._options, self._columns)
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Commit progress to brokers if enabled: one batch late, never read again, and harmless if it fails."""
+        """Commit progress to brokers if enabled: one batch late, ignored by restarts, and harmless if it fails."""
         if not self._options.commit_offsets_to_broker:
             return
         offsets = from_json(end)
