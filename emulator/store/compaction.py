@@ -76,7 +76,7 @@ class CompactedQueue:
 
     @property
     def min_offset(self) -> int:
-        """An offset below which no message remains, as upstream returns it; 0 if no message was ever added."""
+        """An offset below which no message remains; 0 if no message was ever added."""
         return max(self._files[0].entries[0].offset, self.queue.first) if self._files else 0
 
     @property
