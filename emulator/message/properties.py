@@ -3,7 +3,7 @@
 A property is declared once, in the table here: its name, the party that sets it, and whether it is reserved, steers the
 broker or belongs to a delay. Lists of names elsewhere derive from the table.
 
-The encoding is `name 0x01 value 0x02`, repeated. Pairs with an empty name or value are dropped, as upstream drops them.
+The encoding is `name 0x01 value 0x02`, repeated. Decoding drops pairs with an empty name or value, as upstream does.
 Source: MessageConst, MessageDecoder.string2messageProperties (5.3.3).
 """
 
@@ -21,7 +21,7 @@ class SetBy(Enum):
     RECEIVING_BROKER = "the broker in each message that it receives, in place of any sent value"
     BROKER = "the broker, when it redirects, delays, redelivers or checks the message"
     POP = "the broker in the response to a pop; a sent value is removed"
-    NOBODY = "nobody here; upstream knows the name"
+    NOBODY = "no part of the emulator; a client may send it, and the broker stores it unchanged"
 
 
 class Property(NamedTuple):
@@ -35,7 +35,11 @@ class Property(NamedTuple):
     The proxy rejects it among the user properties of a sent message, and omits it from those of a received message.
     """
     steers: bool
-    """True if a broker stores or delivers a message differently because of it."""
+    """True if it would make a broker treat a copy that a client sends as something else than a new message.
+
+    It has the id, queue, transaction, delay or recall of the original, or the wish not to wait for a flush. Properties
+    that a copy keeps, such as KEYS or INNER_MULTI_DISPATCH, may influence the broker as well.
+    """
     delays: bool
     """True if it belongs to a delayed message, before or after its delivery."""
 
@@ -172,7 +176,7 @@ def encode(properties: dict[str, str]) -> str:
 
 
 def encode_with(text: str, properties: Mapping[str, str], name: str, value: str) -> str:
-    """Set one property in an encoded text. `properties` are the properties that `text` encodes."""
+    """Set one property in a text that `encode` has returned. `properties` are the properties that `text` encodes."""
     known = properties.get(name)
     if not known:
         return f"{text}{name}\x01{value}\x02"

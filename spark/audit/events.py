@@ -24,7 +24,7 @@ class JournalError(ValueError):
 
 
 class EventKind(StrEnum):
-    """Type of an event. Events of one instant are processed in this order."""
+    """Type of an event. Events with an equal `seq` (or none) and an equal time are processed in this order."""
 
     STORED = "stored"
     """A broker has stored the message; consumers may see it, from `deliverAtUs` on if that is given."""

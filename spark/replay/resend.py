@@ -11,7 +11,8 @@ all messages of a sharding key. A message keeps its body, keys, tag, sharding ke
 old one is its property REPLAYED_MSG_ID. Delayed messages are not delayed again. If Spark retries a task, its messages
 are sent again.
 
-The recording is read twice, so store a growing topic as Parquet first, or limit it with `endingOffsets`.
+With `keep="queue"` the recording is read twice, the first time to find its queues. Store a growing topic as Parquet
+first, or limit it with `endingOffsets`.
 """
 
 import time

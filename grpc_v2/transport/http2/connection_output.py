@@ -159,7 +159,7 @@ class ConnectionOutput:
         self.sender.stall(stream)
 
     def inject(self, data: bytes) -> None:
-        """Write raw bytes to the output, to break the protocol on purpose."""
+        """Write bytes to the output as they are: whole frames, or a fault's bytes that break the protocol."""
         if not self.closing:
             self.sender.output.append(data)
             self._changed()

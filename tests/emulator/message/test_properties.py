@@ -74,7 +74,7 @@ def test_upstream_reserves_51_property_names() -> None:
 def test_a_broker_sets_and_removes_only_the_properties_of_the_table(batch: bool) -> None:
     """A sent message keeps all known properties but those that a broker sets in, or removes from, each message.
 
-    Properties that change how the broker stores the message (`steers`) are not sent.
+    Properties with the id, queue, transaction or delay of another message (`steers`) are not sent.
     """
     sent = {name: "x" for name, each in props.TABLE.items() if not each.steers}
     sent |= dict.fromkeys((*props.SET_AT_SEND, *props.REMOVED_AT_SEND), "x")
