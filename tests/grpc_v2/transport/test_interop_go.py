@@ -1,4 +1,4 @@
-"""grpc-go's own interoperability client with the TestService on this transport."""
+"""The interoperability cases of grpc-go with the TestService on this transport."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_an_interop_case_of_grpc_go_passes(
 ) -> None:
     """The case passes, and nothing is logged: no handler and no connection failed."""
     served = serve(InteropService(reactor_thread.reactor).methods())
-    command = [str(built(INTEROP_CLIENT)), "-server_host", "127.0.0.1", "-server_port", str(served.port)]
-    done = subprocess.run([*command, "-test_case", case], capture_output=True, text=True, timeout=60)
+    command = [str(built(INTEROP_CLIENT)), "-server", f"127.0.0.1:{served.port}", "-case", case]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert not served.log
