@@ -23,7 +23,8 @@ var user atomic.Pointer[string]
 
 // Run returns an emulator for one test, with these topics: NAME, NAME:TYPE or NAME:TYPE:QUEUES. It ends with the test.
 //
-// If the test fails, its log has the history of each message that a group has not acknowledged.
+// If the test fails, its log has the histories of at most five messages that a group has not acknowledged, and the
+// number of further ones.
 func Run(t testing.TB, topics ...string) *RocketMQ {
 	t.Helper()
 	return run(t, ownFork, topics)
