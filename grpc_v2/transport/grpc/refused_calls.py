@@ -1,4 +1,4 @@
-"""Calls that the transport rejects on its own, for a log of all calls."""
+"""Calls that the transport rejects, and streams and connections that it ends, for a log of all calls."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from .call import ConnectionAttributes
 
 @dataclass(frozen=True, slots=True)
 class RefusedCall:
-    """A call without a response of its handler. `head` is None if the connection failed or the head was not read.
+    """A rejected call, a reset stream (even if its handler has responded), or a failed connection.
 
-    `code` and `name` are a gRPC status, an HTTP status, or the HTTP/2 error code of a stream or connection that ended.
+    `head` is None for a connection, and for a reset stream that is no gRPC call or whose head was not read. `code` and
+    `name` are a gRPC status, an HTTP status, or the HTTP/2 error code of a stream or connection that ended.
     """
 
     head: RequestHead | None
@@ -40,5 +41,5 @@ class CallContext:
     on_refused: OnRefused = ignore_refused
 
     def report_refused(self, head: RequestHead | None, code: int, name: str, text: str) -> None:
-        """Report a call that ends without a response of its handler."""
+        """Report a rejected call, a reset stream or a failed connection; see `RefusedCall`."""
         self.on_refused(self.facts, RefusedCall(head, code, name, text))

@@ -1,4 +1,4 @@
-"""gRPC on one HTTP/2 connection: finds the method of each request, and rejects requests without one."""
+"""gRPC on one HTTP/2 connection: finds the method of each request, and rejects requests that it cannot serve."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class GrpcSession:
         self._new_requests: list[CallRequest] = []
 
     def begin(self, stream: Http2Stream, head: RequestHead) -> Receiver | None:
-        """Find the method of a request. A request that cannot be served gets its response here."""
+        """Find the method of a request. Returns the receiver of the body, None if the request was rejected at once."""
         try:
             most = self._context.limits.max_header_list_bytes
             if head.list_bytes > most:
@@ -63,7 +63,8 @@ class GrpcSession:
     def failed(self, receiver: Receiver | None, code: ErrorCode, reason: str) -> None:
         """Report a stream that the connection reset, or the failure of the connection.
 
-        `receiver` is None for the connection and for streams without a request. Calls with a response are reported too.
+        `receiver` is None for the connection and for streams without a request. A call is reported even if its handler
+        has responded.
         """
         head: RequestHead | None = None
         if isinstance(receiver, CallRequest):
