@@ -10,8 +10,8 @@ from .apache import ApacheBroker, recipe
 def quick_start(version: str) -> tuple[str, ...]:
     """Return JVM options with which name server and broker of a version use their class data archive.
 
-    The first call for a version starts a broker, to create the archive from the classes that it loads. Raises
-    BuildError, and TargetError if the broker does not start.
+    If the version has no archive on this machine yet, it is created from the classes that a broker loads, which is
+    started for that. Raises BuildError, and TargetError if the broker does not start.
     """
     folder = build(recipe(version))
 

@@ -28,7 +28,10 @@ def copy_of(record: Record, properties: dict[str, str] | None = None) -> Message
 
 
 def original_queue_of(properties: Mapping[str, str]) -> tuple[str, int] | None:
-    """Return the original topic and queue id of a delayed, timed or half message; None if its properties lack them."""
+    """Return the original topic and queue id of a delayed, timed or half message.
+
+    None if its properties lack one of them, or if the queue id is no number.
+    """
     topic = properties.get(props.REAL_TOPIC)
     if not topic:
         return None
@@ -39,7 +42,7 @@ def original_queue_of(properties: Mapping[str, str]) -> tuple[str, int] | None:
 
 
 def restore_original_queue(message: MessageToStore) -> bool:
-    """Restore the topic and queue of a delayed, timed or half message. Returns False if its properties lack them."""
+    """Restore the topic and queue of a delayed, timed or half message. Returns False if they are unknown."""
     original = original_queue_of(message.properties)
     if original is None:
         return False

@@ -44,7 +44,7 @@ TABLE = RequestTable(Role.BROKER)
 class QueryConsumerOffsetRequestHeader(Header):
     """Request for a group's committed offset. Errors: QUERY_NOT_FOUND.
 
-    `set_zero_if_not_found` false: return this error for a group without an offset even if 0 would be right.
+    A group without one gets 0 in a queue that still has its first message, unless `set_zero_if_not_found` is false.
     """
 
     consumer_group: str = ""
@@ -105,8 +105,9 @@ class ResetOffsetRequestHeader(Header):
     """Request to reset a group's offsets, in all queues by default. `timestamp` is in ms since the epoch.
 
     `is_force` allows consumers that reset themselves to skip messages.
-    Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue, slave). With
-    server-side reset off: CONSUMER_NOT_ONLINE, SYSTEM_ERROR (no committed offset, the version of a client is too old).
+    Errors: TOPIC_NOT_EXIST, SUBSCRIPTION_GROUP_NOT_EXIST, SYSTEM_ERROR (offset outside the queue, slave). Those with
+    server-side reset off: TOPIC_NOT_EXIST, CONSUMER_NOT_ONLINE, SYSTEM_ERROR (no committed offset, a client's version
+    is too old).
     """
 
     group: str
@@ -134,8 +135,9 @@ class CloneGroupOffsetRequestHeader(Header):
 class QueryCorrectionOffsetHeader(Header):
     """Request for the lowest committed offset of all groups in each queue of a topic.
 
-    `filter_groups`, comma separated, lose their offsets first. `compare_group` is a group whose lower offset makes the
-    result of a queue 2**63 - 1. Errors: SYSTEM_ERROR (no group has an offset that still exists in a queue).
+    `filter_groups`, comma separated, first lose their offsets in all topics. `compare_group` is a group whose lower
+    offset makes the result of a queue 2**63 - 1. Errors: SYSTEM_ERROR (`compare_group` has an offset in a queue in
+    which no group has one that still exists).
     """
 
     filter_groups: str = ""
@@ -261,7 +263,7 @@ def _reset(call: RemotingCall, result: ResetOffsetResult) -> bytes:
     response=_reset,
 )
 def reset_offset(call: RemotingCall, header: ResetOffsetRequestHeader, body: bytes) -> ResetOffset:
-    """Translate an offset reset. The next pull of each queue gets the new offset.
+    """Translate an offset reset. The next pull or pop of each queue gets the new offset.
 
     With server-side reset off, the broker requests that the consumers reset. An offset is used only with a queue id;
     otherwise the timestamp decides. Requests of C++ clients carry their language; as in upstream, it selects the form

@@ -1,8 +1,12 @@
 """Parse JSON as fastjson does, for texts that stricter parsers reject.
 
-Accepted in addition to valid JSON: names and strings in single quotes, unquoted names, numbers and objects as names, a
-comma after the last member, comments, raw control characters. Brokers and clients themselves write maps with objects as
-names (`{{"queueId":0,...}:5}`). Source: tried on 5.3.3, which uses fastjson 1.2.83.
+Accepted in addition to valid JSON: names and strings in single quotes, unquoted names, numbers, lists and objects as
+names, a comma after the last member or item, comments, raw control characters, `NaN`, and the numbers of
+`json_numbers.number`. Brokers and clients themselves write maps with objects as names (`{{"queueId":0,...}:5}`).
+Source: tried on 5.3.3, which uses fastjson 1.2.83.
+
+Other forms that fastjson accepts are rejected, such as `undefined`, and escapes that JSON lacks (`\\x41`, `\\'` in
+double quotes).
 
 The scanner does not backtrack: each pattern is possessive and each character is read once. A hostile text therefore
 costs no more than a usual text of its length.
@@ -27,7 +31,7 @@ class ObjectMap(list[tuple[Any, Any]]):
 
 
 def loads(text: str) -> Any:
-    """Parse a text. Raises ValueError if fastjson would reject it as well."""
+    """Parse a text. Raises ValueError for forms that the module does not accept, and beyond `_DEPTH_MAX` levels."""
     reader = _Reader(text)
     value = reader.value(0)
     if reader.peek():

@@ -42,6 +42,7 @@ _AT_ONCE = 256
 class ColumnMaker:
     """Builds record batches of the requested columns for one queue.
 
+    `wanted`: at least one column, because a batch without columns has no rows, and Spark counts rows.
     `tags`: keep only messages with one of these tags, because brokers filter only by a hash of the tag.
     """
 
@@ -60,7 +61,6 @@ class ColumnMaker:
         try:
             maps = _maps(parts.properties) if self._needs_map else []
             columns = [self._column(name, kind, parts, maps) for name, kind in self._wanted]
-            # Without any column a batch would have no rows, and Spark counts rows.
             made = pa.RecordBatch.from_arrays(columns, schema=self.schema)
         except (UnicodeDecodeError, pa.ArrowInvalid) as error:
             raise RecordError(f"{self._queue}: a message cannot be read ({error})") from None
@@ -114,7 +114,8 @@ def properties_as_json(parts: RecordParts) -> pa.Array:
 def _all_usual(parts: RecordParts, start: int, count: int) -> list[str] | None:
     """Convert properties without JSON escapes to JSON objects, replacing the separators of all records at once.
 
-    None if a property contains a character that JSON escapes.
+    None if a name or a value contains a character that JSON escapes or is empty, or if a record has no properties or
+    anything but pairs with both separators.
     """
     joined = parts.joined_properties(start, count)
     if joined is None:
@@ -135,7 +136,8 @@ def _as_text(bodies: pa.Array) -> pa.Array:
     try:
         return pc.cast(bodies, pa.string())
     except pa.ArrowInvalid:
-        # Like Spark's own cast of binary to string: invalid UTF-8 becomes a replacement character.
+        # Spark's own cast of binary to string keeps invalid UTF-8, and shows it as replacement characters. A string of
+        # Arrow must be valid UTF-8, so the characters replace it here.
         return pa.array([each.decode(errors="replace") for each in bodies.to_pylist()], pa.string())
 
 

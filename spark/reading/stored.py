@@ -1,8 +1,9 @@
 """Stored messages found in pull responses, collected so that columns can be built from many at once.
 
-A response body holds the records one after another. For a usual record, one call reads the lengths of its parts, and no
-byte is copied. `rocketmq_testkit.emulator.message.stored_record` decodes unusual records (IPv6 addresses, compressed
-bodies, long topics), which are replaced by equal records of the usual form.
+A response body holds the records one after another. For a usual record, one call reads the lengths of its parts, and
+its bytes are copied only together with those of its neighbors. Unusual records (IPv6 addresses, compressed bodies, long
+topics) are decoded by `rocketmq_testkit.emulator.message.stored_record`. Records of the usual form with the same
+`FIELDS`, topic and properties replace them, and their hosts are stored separately.
 Source: MessageDecoder (5.3.3).
 """
 
@@ -37,7 +38,7 @@ FIELDS = {
     "reconsumeTimes": (72, 4),
     "preparedTransactionOffset": (76, 8),
 }
-"""Position and length of the fields in the head of a usual record, by the names of the columns."""
+"""Position and length of the fields in the head of a usual record. Fields with a column have its name."""
 
 RECORD_SEPARATOR = b"\x03"
 """Separator between the property strings of several records, which are joined and processed as one string."""
@@ -52,8 +53,8 @@ class Records(NamedTuple):
 
     `starts` contains the start of each record, and the end of the last. `body_ends` contains the end of each body; a
     body starts `HEAD_BYTES` after the start of its record. The properties start `properties_after` bytes after the end
-    of the body. `odd_hosts` contains (born host, store host) of records whose hosts do not fit into a usual head, by
-    index.
+    of the body. `odd_hosts` contains (born host, store host) of the records that replace unusual ones, by index: the
+    head of such a record has only the first 8 bytes of each.
     """
 
     data: bytes
@@ -149,7 +150,7 @@ class StoredBatch:
         self._end += len(data)
 
     def _add_odd(self, data: bytes) -> None:
-        """Add an unusual record with its numeric fields unchanged, its body decompressed, and its hosts kept apart."""
+        """Add an unusual record in the usual form. Its size and the lengths of topic and properties are not kept."""
         record = records.decode(data)
         if record.topic != self._topic:
             raise ValueError(f"a message of topic {record.topic} in a queue of {self._topic}")
