@@ -56,7 +56,7 @@ func (r *RocketMQ) resetOffset(group, topic string, to any) error {
 	return r.control.post("/v1/groups/"+segment(group)+"/reset-offset", map[string]any{"topic": topic, "to": to}, nil)
 }
 
-// Clients returns the connected clients of both protocols in the order of their registration.
+// Clients returns the connected clients: producers, then consumers, then clients that only the proxy knows.
 func (r *RocketMQ) Clients() ([]ClientInfo, error) {
 	var found struct {
 		Clients []ClientInfo `json:"clients"`

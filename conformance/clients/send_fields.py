@@ -8,7 +8,8 @@ class SendFields(TypedDict, total=False):
     """Fields of a send. None omits a field.
 
     `queue` is the field `queueId` of the header. `tag`, `keys` and `properties` make up its field `properties`, with a
-    client-generated message id unless `unique` is False. The other fields have their names in the header.
+    new message id (UNIQ_KEY) unless `properties` has one, or `unique` is False, which is the default of batches. The
+    other fields have their names in the header.
     """
 
     queue: int | str | None

@@ -37,8 +37,9 @@ class ClientSideResets:
     def reset(self, operation: ResetOffset) -> ResetOffsetResult:
         """Notify every consumer of the group to reset its offsets to `timestamp`, forward only with `force`.
 
-        The broker does not change the committed offsets: the consumers commit them. Raises TOPIC_NOT_EXIST,
-        SYSTEM_ERROR (a queue without committed offset, a client that is too old), CONSUMER_NOT_ONLINE.
+        `timestamp` is in ms; -1 stands for the end of each queue. The broker does not change the committed offsets: the
+        consumers commit them. Raises TOPIC_NOT_EXIST, SYSTEM_ERROR (a queue without committed offset, a client that is
+        too old), CONSUMER_NOT_ONLINE.
         """
         topic, group = operation.topic, operation.group
         wanted = self._wanted(operation)

@@ -1,4 +1,4 @@
-"""Rules about the members that received a message: a subscription of their own, and the start of their group."""
+"""Explanations by the members that received a message: their own subscriptions, and the start of a new group."""
 
 from ..filter.message_filter import SQL92
 from ..history.events import MoveKind
@@ -46,7 +46,7 @@ def dropped_by_member(subject: Subject) -> Finding | None:
 
 
 def start_facts(subject: Subject) -> tuple[Fact, ...]:
-    """Return the fact that a new group started before the message, though its member consumes from the last offset.
+    """Return a fact if a new group started before the message, though its member consumes from the last offset.
 
     A broker starts a new group at the first message of a queue that still has it (ConsumerManageProcessor, 5.3.3).
     """

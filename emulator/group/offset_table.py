@@ -25,7 +25,8 @@ OnMove = Callable[[MoveKind, str, str, int, int | None, int], None]
 class OffsetTable:
     """Offsets by (group, topic) and queue id. A commit overwrites the offset, even with a lower one.
 
-    `on_move` is called with first offsets, resets, copies and lower commits, but not with the many other commits.
+    `on_move` is called with first offsets, resets, lower commits and copies from another group, but not with the many
+    other commits, and not with offsets from a file or from a master.
     """
 
     def __init__(self, config: BrokerConfig, scheduler: Scheduler, on_move: OnMove | None = None) -> None:
@@ -146,7 +147,7 @@ class OffsetTable:
         return ((group, topic, table) for (group, topic), table in self.committed.items())
 
     def copy_from(self, other: "OffsetTable") -> None:
-        """Copy another broker's committed offsets; entries that only this broker has stay. Writes the file."""
+        """Copy another broker's committed offsets; those of groups and topics that it lacks stay. Writes the file."""
         committed = self.committed
         for group, topic, table in other.all():
             pair = (group, topic)

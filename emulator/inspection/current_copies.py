@@ -27,7 +27,7 @@ def current_copies(broker: Broker, topic: str) -> Iterator[StoredCopy | None]:
     """Return the copies of the messages of a topic, without those that the broker has passed on to another topic.
 
     They are the stored messages, the delayed, timed and half messages that wait, those discarded, and the copies in
-    retry topics and dead letter queues. A recalled message does not wait. None stands for a record without such a copy.
+    retry topics and dead letter queues. Recalled messages are left out. None stands for a record without such a copy.
     """
     waits = partial(_waits, topic)
     sources: list[Iterator[Reference]] = [_of_queue(each, _every) for each in broker.store.queues_of(topic)]

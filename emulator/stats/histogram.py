@@ -19,7 +19,10 @@ SCAN_BOUNDS = (1, 10, 100, SECOND_MS, 2 * SECOND_MS, 3 * SECOND_MS)
 
 
 class Histogram:
-    """Numbers of values up to each bound and above the last one, and the sum of all values."""
+    """Numbers of values in each bucket, and the sum of all values.
+
+    A bucket has the values above the previous bound, up to and including its own. The last one has those above all.
+    """
 
     __slots__ = ("bounds", "counts", "sum")
 

@@ -222,7 +222,7 @@ export class RocketMQ extends Assertions {
     return read("IdleExplanation", await this.control.get(`/v1/clients/${segment(client)}/explain`));
   }
 
-  /** Resolve to the connected clients of both protocols in the order of their registration. */
+  /** Resolve to the connected clients: producers, then consumers, then clients that only the proxy knows. */
   async clients() {
     return listOf("ClientInfo", await this.control.get("/v1/clients"), "clients");
   }

@@ -6,7 +6,8 @@ not need the rest of the request: it sends RST_STREAM(NO_ERROR), and the stream 
 any other reset by the server. Frames that the client sent before it received the reset are ignored. A stream that the
 client resets is RESET. The server promises no pushes, so there are no half-closed (local) and no reserved states.
 
-An id below the highest opened one that is in none of these states is SKIPPED: the client can never use it again.
+An id below the highest one that the client used is SKIPPED if the client never opened it, or if `StreamRegistry` no
+longer stores how it ended. The client can never use it again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ class StreamState(IntEnum):
 
 
 class StreamEvent(IntEnum):
-    """An event of a stream: a frame of the client, or one of the two ways in which the server ends it."""
+    """An event of a stream: a frame of the client, or one of the two ways in which the server ends it.
+
+    `_END` stands for the flag END_STREAM, and CREDIT for WINDOW_UPDATE.
+    """
 
     HEADERS = 0
     HEADERS_END = 1
@@ -91,7 +95,8 @@ TRANSITIONS: dict[tuple[StreamState, StreamEvent], tuple[StreamAction, StreamSta
     (StreamState.CLOSED, StreamEvent.CREDIT): (StreamAction.IGNORE, StreamState.CLOSED),
     (StreamState.CLOSED, StreamEvent.SERVER_END): (StreamAction.IGNORE, StreamState.CLOSED),
     (StreamState.CLOSED, StreamEvent.SERVER_RESET): (StreamAction.IGNORE, StreamState.CLOSED),
-    # Frames that cross with the client's reset, or that were queued when the client cancelled, affect only that stream.
+    # Frames that the client had queued when it cancelled may follow its reset. They affect only that stream (RFC 9113
+    # section 5.1).
     (StreamState.RESET, StreamEvent.HEADERS): (StreamAction.STREAM_CLOSED, StreamState.ABANDONED),
     (StreamState.RESET, StreamEvent.HEADERS_END): (StreamAction.STREAM_CLOSED, StreamState.ABANDONED),
     (StreamState.RESET, StreamEvent.DATA): (StreamAction.STREAM_CLOSED, StreamState.ABANDONED),

@@ -279,7 +279,7 @@ public final class RocketMQ implements AutoCloseable {
         return control.read("/v1/groups" + (system ? "?system=true" : "")).list("groups", GroupInfo::new);
     }
 
-    /** Returns the connected clients of both protocols in the order of their registration. */
+    /** Returns the connected clients: producers, then consumers, then clients that only the proxy knows. */
     public List<ClientInfo> clients() {
         return control.read("/v1/clients").list("clients", ClientInfo::new);
     }
