@@ -55,7 +55,7 @@ class Reason(StrEnum):
     FILTERED_BY_SQL = "FILTERED_BY_SQL"
     """The subscription's SQL expression is not true for the message."""
     FILTERED_BY_MEMBER = "FILTERED_BY_MEMBER"
-    """Members subscribe differently, and the queue was read with an expression that does not match."""
+    """Members subscribe differently, and the broker or the SDK filtered with an expression that does not match."""
     TAG_HASH_COLLISION = "TAG_HASH_COLLISION"
     """The broker's tag filter accepted the message by the hash of its tag, and the SDK dropped it."""
     BROADCAST = "BROADCAST"
