@@ -83,7 +83,7 @@ class TestEndTransaction:
         client = harness.client()
         half(client, "in-time")
         half(client, "late")
-        harness.advance(29_999)
+        harness.advance(30_000)
         assert end(client, "in-time") == (20000, "OK")
         harness.advance(1)
         assert end(client, "late") == NOT_FOUND
