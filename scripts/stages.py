@@ -433,16 +433,9 @@ STAGES: tuple[Stage, ...] = (
     Stage("conformance", "the emulator against recorded brokers", run_conformance, 280),
     Stage("clients", "real SDKs", run_clients, 435),
     Stage("docs", "the documentation site", run_docs, 11, beside="clients"),
-    Stage("control-api", "generated requests to the control port", run_control_api, 35, beside="clients"),
-    Stage(
-        "compiled",
-        "engine, protocols and a sample of the host's tests, with compiled modules",
-        run_compiled,
-        120,
-        beside="clients",
-    ),
     Stage("spark", "the Spark connector, auditor and replay", run_spark, 285),
     Stage("oldest", "a sample with the oldest allowed dependencies", run_oldest, 40, beside="spark"),
+    Stage("control-api", "generated requests to the control port", run_control_api, 35, beside="spark"),
     Stage(
         "executable", "the executable, helpers that start it, containers, artifacts of a release", run_executable, 190
     ),
@@ -450,6 +443,7 @@ STAGES: tuple[Stage, ...] = (
     Stage("exploration", "small applications with planted bugs", run_exploration, 112, beside="console"),
     Stage("sidecar", "the image", run_sidecar, 80, beside="console"),
     Stage("protobuf", "a sample with protobuf 5 and 6, newer Pythons", run_protobuf, 20, beside="console"),
+    Stage("compiled", "engine, protocols and a sample of the host's tests, with compiled modules", run_compiled, 120),
 )
 """All stages in their order, with a budget of 38 minutes and 55 seconds.
 
