@@ -20,7 +20,7 @@ from .phase import KNOWN_CRITERIA, Phase
 from .versions import matches_version
 
 BODY_BYTES_MAX = 65_536
-"""The part of a body in which `body_matches` searches, in bytes."""
+"""The part of a body in which a regular expression of `body_matches` searches, in bytes."""
 
 Names = str | Sequence[str] | None
 Predicate = Callable[[Facts], bool]
@@ -36,13 +36,13 @@ class Criteria:
     - `protocol`: `remoting` or `grpc`; `address`: IP address of the client, or `localhost` for both loopback addresses
     - `broker`: the name of the server's node. A request that the gRPC proxy handles itself has the name `proxy`, and
       those of all running masters.
-    - `topic`, `group`, `client` (client id), `language` of the SDK (such as `JAVA`)
+    - `topic`, `group`, `client` (client id), `language` of the SDK (such as `JAVA`, in any case)
     - `version` of the SDK: `5.3.3`, or `5.3` for all versions 5.3.x
     - `tag`, `key`, `property` (values by name), `body_matches`: one message must meet them, among those that the
       request sends or acknowledges, or that the response delivers. `body_matches` is a regular expression for the first
       64 KiB of the body, or `base64:` and bytes that the body contains.
-    - `where`: a function that gets the operation; from Python only. Requests that the gRPC proxy refuses on its own
-      have none, and do not match.
+    - `where`: a function that gets the operation, or the effect of a push; from Python only. Requests that the gRPC
+      proxy refuses on its own have no operation, and do not match.
     - `phase`: chooses among the phases in which a fault can act
     - `start`, `end`: durations of the emulator's time after the rule was added; the rule matches in between
     """

@@ -13,7 +13,8 @@ from itertools import chain
 class Timer:
     """An action scheduled for an instant; `cancel()` removes it.
 
-    `kind` names the action (`"revive"`, `"long poll"`), `owner` its subject (a group, a queue, a message).
+    `kind` names the action by a text of `TimerKind` (`"revive"`, `"pull"`), `owner` its subject (a group, a queue, a
+    message).
     """
 
     __slots__ = ("_scheduler", "action", "due_ms", "kind", "lifetime", "owner", "sequence")
@@ -51,7 +52,10 @@ class Skew:
 
 
 class Instant:
-    """An instant of the engine's clock, as read from a clock: the engine's, or a broker's, whose skew changes `ms`."""
+    """An instant of the engine's clock that is read by a broker's clock. A later change of the skew changes `ms`.
+
+    Without a skew it is read by the engine's own clock.
+    """
 
     __slots__ = ("_shared_ms", "_skew")
 
@@ -71,8 +75,8 @@ class Scheduler:
     def __init__(self, now_ms: int = 0) -> None:
         self.now_ms = now_ms
         self._timers: dict[int, OrderedDict[int, Timer]] = {}
-        """Timers by instant and sequence. Ten thousand polls of one second share few instants: setting or canceling a
-        timer of an existing instant touches nothing else."""
+        """Timers by instant and sequence. Timers often share an instant: ten thousand long polls that end in the same
+        second have at most a thousand. A timer that is added to an existing instant does not change the heap."""
         self._instants: list[int] = []
         """A heap of the keys of `_timers`."""
         self._empty = 0
@@ -249,7 +253,8 @@ class Scheduler:
 class Lifetime(Scheduler):
     """The scheduler as seen by one run of a broker: the same time, and timers that end with the run.
 
-    With a skew its clock is fast or slow. Its timers still run after the durations for which they were set.
+    With a skew its clock is fast or slow. Its timers still run after the durations for which they were set. It has no
+    timers of its own: `earliest`, `has` and `unordered` are for the engine's scheduler only.
     """
 
     def __init__(self, engine_scheduler: Scheduler, skew: Skew) -> None:
