@@ -12,7 +12,10 @@ _AUTHORIZATION = "authorization"
 
 
 def raw_request(metadata: Mapping[str, str], message: Message | None) -> RawRequest:
-    """Return the metadata of a call and the fields of its message (None if it has none), without secrets."""
+    """Return the fields of a call's message and the metadata of the call, masked and shortened as in `RawRequest`.
+
+    `message` is None if the call has none.
+    """
     return RawRequest.of(_all_fields(metadata, message), 0 if message is None else message.ByteSize())
 
 

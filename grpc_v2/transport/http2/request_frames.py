@@ -60,7 +60,8 @@ class RequestFrames:
             raise ConnectionProtocolError(ErrorCode.FLOW_CONTROL_ERROR, "more DATA than the connection's window")
         full = self._limits.connection_window_bytes
         if window < full >> 1 and not self._output.withholds_credit:
-            # Received bytes return to the window at once. The limit on message size bounds the memory.
+            # The window is refilled without waiting until the application has consumed the bytes. The limit on message
+            # size bounds the memory.
             self._frames.append(window_update(0, full - window))
             window = full
         self.receive_window = window
@@ -134,8 +135,8 @@ class RequestFrames:
     def _on_block(self, flags: int, stream_id: int, block: bytes, *, depends_on_itself: bool) -> None:
         decoded = self._blocks.decode(block)
         if depends_on_itself:
-            # RFC 7540, section 5.3.1, as DefaultHttp2FrameReader of Netty, which the proxy uses. Netty does not decode
-            # the block, and its header table then differs from the client's.
+            # RFC 7540, section 5.3.1, as DefaultHttp2FrameReader of Netty, which upstream's proxy uses. Netty does not
+            # decode the block, and its header table then differs from the client's. Here the block is decoded above.
             self._registry.last_id = max(self._registry.last_id, stream_id)
             raise StreamProtocolError(stream_id, ErrorCode.PROTOCOL_ERROR, "the stream depends on itself")
         ended = flags & END_STREAM
@@ -195,7 +196,7 @@ class RequestFrames:
 
 
 def refuse_without_stream(guard: FloodGuard, registry: StreamRegistry, stream_id: int, event: StreamEvent) -> None:
-    """Handle a frame for a stream that is not open. Raises the error that the stream's state demands."""
+    """Handle a frame for a stream that is not open: ignore it, or raise the error that the stream's state demands."""
     guard.controls.spend(guard.now)
     refuse(TRANSITIONS[registry.state_of(stream_id), event][0], stream_id)
 
