@@ -1,4 +1,4 @@
-"""The broker that cases and scenarios use: the first one that a name server knows."""
+"""The broker that cases and scenarios use: the first one with a master that a name server knows."""
 
 from dataclasses import dataclass
 
@@ -19,9 +19,10 @@ class FirstBroker:
 
 
 def first_broker(namesrv: RemotingClient, address: str, second_broker: str = "") -> FirstBroker:
-    """Return the first broker of the first cluster of the name server at `address`. Raises TargetError if it has none.
+    """Return the first broker with a master, in the order of the name server's clusters and of broker names.
 
-    `second_broker`: address of a broker to skip, because the order of clusters is undefined.
+    `address`: the name server's address, for the error. `second_broker`: address of a master to skip, because the order
+    of clusters is undefined. Raises TargetError if there is no other master.
     """
     known = json_of(namesrv.request(RequestCode.GET_BROKER_CLUSTER_INFO).body)
     for cluster, names in known["clusterAddrTable"].items():

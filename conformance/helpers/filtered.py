@@ -35,6 +35,7 @@ MESSAGES: Mapping[str, Mapping[str, str]] = {
 """Body of each message, and its user properties."""
 _QUEUES = 2
 _QUEUE_MAX = 32
+"""The number of messages of a queue: as many as one pull returns at most (`maxTransferCountOnMessageInMemory`)."""
 
 
 def check(
@@ -47,7 +48,10 @@ def check(
 
 
 def matches(names: Iterable[str]) -> Any:
-    """Return the note on the matched messages: their bodies, or those of the messages that did not match."""
+    """Return the note on the matched messages, whose bodies are `names`.
+
+    It is `all`, or the matched bodies, or `all but` with the other bodies if these are fewer.
+    """
     found = set(names)
     missing = [each for each in MESSAGES if each not in found]
     if not missing:

@@ -23,6 +23,7 @@ class PortBlock:
         self.namesrv = first
         self.grpc = first + 1
         self.remoting = first + 2
+        """The proxy's port of the remoting protocol; `grpc` is its port of the gRPC protocol."""
         self.broker = first + 5
         """The broker also uses its port - 2 (fast remoting) and + 1 (replication)."""
         self.second_broker = first + 9

@@ -11,9 +11,9 @@ from rocketmq_testkit.fixtures.journal import journal_file
 
 
 def recording_of(path: str, folder: Path) -> str | None:
-    """Write the messages of a journal file as JSON Lines to `folder`, and return the name of that file.
+    """Write the messages of a journal file as JSON Lines to a new file in `folder`, and return its path.
 
-    Returns None if the path is no journal file. Copies of messages in retry topics and dead letter queues are left out.
+    Returns None if `path` is no journal file. Copies of messages in retry topics and dead letter queues are left out.
     Raises UnreadableJournal.
     """
     file = Path(path)
