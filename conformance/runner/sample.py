@@ -1,8 +1,8 @@
 """The fixed sample of pairs of scenario and SDK that a usual run of CI executes instead of the whole matrix.
 
-Every scenario is in it with at least two SDKs, one of each protocol where both can take part. Every SDK is in it with
-at least a quarter of its scenarios, and with each kind of consumer that it has. A hash of the names of scenario and SDK
-chooses, so no pair is listed by hand, and a new scenario or SDK changes few pairs of the others.
+Every scenario is in it with an SDK of each protocol that can take part. Every SDK is in it with at least a sixth of its
+scenarios, and with each kind of consumer that it has. A hash of the names of scenario and SDK chooses, so no pair is
+listed by hand, and a new scenario or SDK changes few pairs of the others.
 """
 
 import hashlib
@@ -13,9 +13,7 @@ from ..outcomes.recorded_outcomes import RecordedOutcomes
 from ..scenario import Scenario
 from .matrix_record import MatrixRecord, digest_of, recorded_sdks
 
-SDKS_MIN = 2
-"""SDKs of a scenario in the sample, unless fewer can take part."""
-SHARE = 4
+SHARE = 6
 """Each SDK has at least one in this number of its scenarios in the sample."""
 CONSUMERS = frozenset({"simple", "receive", "lite", "poll"})
 """Verbs of the driver protocol that start a consumer without a mode."""
@@ -47,9 +45,8 @@ def drawn(takes_part: Sequence[tuple[Scenario, Sequence[str]]]) -> set[Pair]:
     chosen: set[Pair] = set()
     for scenario, sdks in takes_part:
         in_order = sorted(sdks, key=lambda sdk: _rank(scenario, sdk))
-        firsts = list({registry.recipe(sdk).protocol: sdk for sdk in reversed(in_order)}.values())
-        others = [sdk for sdk in in_order if sdk not in firsts]
-        chosen |= {(scenario.id, sdk) for sdk in [*firsts, *others][: max(len(firsts), SDKS_MIN)]}
+        firsts = {registry.recipe(sdk).protocol: sdk for sdk in reversed(in_order)}
+        chosen |= {(scenario.id, sdk) for sdk in firsts.values()}
     for sdk in registry.names():
         own = sorted((each for each, sdks in takes_part if sdk in sdks), key=lambda each: _rank(each, sdk))
         chosen |= {(id_, sdk) for id_ in _added(own, {id_ for id_, name in chosen if name == sdk})}
