@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 
 def run_uninterrupted(work: Callable[[], None]) -> None:
-    """Run `work` to its end; a signal that would end the program takes effect afterwards.
+    """Run `work` to its end; a KeyboardInterrupt that arrives meanwhile is raised afterwards.
 
-    A build server may send its signal twice, and the remains of an interrupted cleanup would stay. Exceptions of `work`
-    are raised here.
+    A build server may send its signal twice, and the remains of an interrupted cleanup would stay. An exception of
+    `work` is raised here, instead of the KeyboardInterrupt if there are both.
     """
     raised: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""Tasks of scenarios: all scenarios of an SDK on one deployment in a row, from lending it to the verdicts."""
+"""Tasks of scenarios: each runs its scenarios in a row on a deployment of the target, and yields their outcomes."""
 
 import itertools
 import secrets
@@ -25,7 +25,7 @@ from .sample import ScenarioSample
 _COMPLETE_ERRORS = (DriverError, DriverFailure, BuildError, AssertionError)
 """Errors whose text is complete; any other error is shown with its source line."""
 PIECE_MAX = 20
-"""Limit of scenarios that one SDK runs before another SDK may use the thread. Each piece starts the SDK again."""
+"""Maximum number of scenarios in one task of an SDK. Tasks of the SDKs alternate, and each starts its SDK again."""
 
 
 @dataclass(frozen=True, slots=True)
