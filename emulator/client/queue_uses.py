@@ -36,8 +36,8 @@ Pulled = tuple[int, int, Sequence[int]]
 ANY_QUEUE = -1
 """The queue id of pops of all queues."""
 PULLS_MOST = 256
-"""The maximum number of pulls that are kept of each client and queue. The oldest can be dropped, because the newer
-ones stay uncommitted at least as long."""
+"""The maximum number of pulls that are kept of each client and queue. Above it the oldest is dropped: its messages are
+no longer in flight. A commit passes the newer pulls no earlier, so they still show that the client holds messages."""
 FIRST_SWEEP = 1_000
 """The number of used queues at which those of unregistered clients are removed for the first time."""
 _PULLED = RecordKind.PULLED
@@ -57,14 +57,18 @@ class QueueUse:
     numbers_version: int = 0
     """The version of the record's keys to which the numbers belong; 0 before the first delivery."""
     requested: bool = False
-    """True after a request, except one that failed with an error of `_SENT_AGAIN`."""
+    """True after a pull or pop, except one that failed with an error of `_SENT_AGAIN`."""
     requested_ms: int = 0
-    """The time of the last request, or of the end of its long poll (ms); 0 before the first."""
+    """The time of the last pull or pop, or of the end of its long poll (ms); 0 before the first."""
     ended: int = 0
-    """Number of the event that ended the client's last long poll; 0 while one waits, or if there was none."""
+    """Number of the event that ended the client's last long poll; 0 while one waits, or if there was none.
+
+    Each pull counts as a long poll, also one that returns at once.
+    """
     ended_ms: int = 0
     pulled: deque[Pulled] | None = None
-    """The newest pulls with messages, without those that the client itself has committed since then."""
+    """The newest pulls with messages. Those below a committed offset are dropped when a pull commits it, and when
+    `Deliveries` reads the messages in flight, but not when UpdateConsumerOffset commits it."""
     committed: int = -1
     """The offset that the client committed last, -1 if it has committed none. Most pulls repeat it."""
 

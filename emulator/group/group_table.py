@@ -17,7 +17,7 @@ from ..operations.groups import GroupConfig
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class GroupTable:
-    """The table of subscription groups. `on_delete` is called with the name of each group that was deleted."""
+    """The table of subscription groups. `on_delete` is called with the name of each deleted group."""
 
     def __init__(
         self, config: BrokerConfig, scheduler: Scheduler, on_delete: Callable[[str], None] | None = None
@@ -41,7 +41,7 @@ class GroupTable:
         return GroupConfig(group) if found is None and self.lmq_enabled and names.is_lmq(group) else found
 
     def find_or_create(self, group: str) -> GroupConfig | None:
-        """Return a group, created with defaults if auto-creation is allowed; None otherwise."""
+        """Return a group, created with defaults if auto-creation is allowed and its name is legal; None otherwise."""
         found = self.find(group)
         if found is not None:
             return found
@@ -113,7 +113,10 @@ class GroupTable:
         self.write()
 
     def write(self) -> None:
-        """Write the file now. Upstream writes it with most changes, and never periodically as a `FileImage`."""
+        """Treat the current content as written to the file.
+
+        Upstream writes this file with most changes. It never writes it periodically, unlike those of `FileImage`.
+        """
         self._at_write = None
 
     def recover(self) -> None:
