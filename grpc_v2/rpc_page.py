@@ -27,12 +27,12 @@ that no client waits for any more, and ChannelClosed removes a client that has l
 
 A result is a Status inside a response whose gRPC status is OK. The last column lists the codes other than OK; their
 texts are upstream's. The column leaves out UNAUTHORIZED for denied requests, and TOO_MANY_REQUESTS for requests that
-a full thread pool rejects with `flowLimitAnswerEnable`. For invalid settings, Telemetry ends its stream with a gRPC
-status (INVALID_ARGUMENT, INTERNAL). Methods that are not listed, such as those of `Admin`, return UNIMPLEMENTED, as in
-upstream.
+a full thread pool rejects with [`flowLimitAnswerEnable`](config-keys.md#grpc-proxy). For invalid settings, Telemetry
+ends its stream with a gRPC status (INVALID_ARGUMENT, INTERNAL). Methods that are not listed, such as those of `Admin`,
+return UNIMPLEMENTED, as in upstream.
 
-A ReceiveMessage acknowledges found messages with other tags, and moves those that were delivered too often to the dead
-letter queue (SendMessageBack, AckMessage).
+A ReceiveMessage does not return each message that it pops: it acknowledges one whose tag is not among those of the
+subscription, and moves one that was delivered too often to the dead letter queue (SendMessageBack, AckMessage).
 """
 
 _DIFFERENCES = """\

@@ -166,8 +166,8 @@ class ProxyConfig(AccessConfig):
     )
     settings_push_again_millis: str = key(
         "100 1000 5000",
-        "Times after the start of a telemetry stream at which the proxy repeats the settings that it has sent, for"
-        " clients that miss a command because they do not listen yet; empty = never, as upstream.",
+        "Times after the first settings of a telemetry stream at which the proxy repeats its response to them, for"
+        " clients that miss the response because they do not listen yet; empty = never, as upstream.",
         unit="ms of the wall clock, separated by blanks",
     )
     pushed_long_polling_timeout_millis: int = key(

@@ -34,8 +34,8 @@ from .stream_table import StreamState
 class Http2Connection:
     """One connection. `output` is its sending side.
 
-    `on_output` is called when there is output while no input is being processed. Its argument is False if more output
-    of the same response is expected.
+    `on_output` is called after each change of `output` outside of `receive`, `open` and `connection_lost`: there may be
+    output, or the connection may be closing. Its argument is False if more output of the same response is expected.
     """
 
     __slots__ = (
@@ -63,7 +63,7 @@ class Http2Connection:
         self._settings_seen = False
 
     def open(self) -> None:
-        """Write the server's preface to the output."""
+        """Write the server's preface to the output, which the caller takes."""
         output = self.output.sender.output
         output.append(frames.settings(announced(self._limits)))
         window = self._requests.receive_window
@@ -71,7 +71,10 @@ class Http2Connection:
             output.append(frames.window_update(0, window - DEFAULT_WINDOW))
 
     def receive(self, data: bytes, now: float) -> None:
-        """Process bytes from the socket, split at any point. `now` is in seconds and never decreases."""
+        """Process bytes from the socket, split at any point. The caller takes the output afterwards.
+
+        `now` is in seconds and never decreases.
+        """
         output = self.output
         if output.closing:
             return

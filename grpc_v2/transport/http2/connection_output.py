@@ -1,6 +1,7 @@
 """The sending side of one HTTP/2 connection: responses, resets, and how the connection ends.
 
-It writes to no socket: the owner of the socket takes the output. It must not know requests or gRPC.
+It writes to no socket and closes none: the owner of the socket takes the output, and closes the socket as `closing`
+says. It must not know requests or gRPC.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class Draining(IntEnum):
 class ConnectionOutput:
     """The output of one connection.
 
-    `on_output` is called when there is output while no input is being processed. Its argument is False if more output
-    of the same response is expected.
+    `on_output` is called after each change while no input is being processed: there may be output, or `closing` may be
+    set. Its argument is False if more output of the same response is expected.
     """
 
     __slots__ = (
@@ -81,7 +82,7 @@ class ConnectionOutput:
         return data
 
     def captured(self, deliver: Callable[[], None]) -> bytes:
-        """Return the output of a delivery, without sending it. Output before it stays."""
+        """Return the output of `deliver`, which the caller may send later or never. Output before it stays."""
         before, receiving = self.take(), self.receiving
         self.receiving = True
         try:
@@ -171,7 +172,7 @@ class ConnectionOutput:
             self.inject(frames.settings(encode_settings({INITIAL_WINDOW_SIZE: 0})))
 
     def close(self, closing: Closing) -> None:
-        """Close the socket: after the output, or at once with the output discarded."""
+        """Have the owner close the socket: after the output, or at once with the output discarded."""
         if closing is Closing.ABORT:
             self.sender.output.clear()
         self.closing = max(self.closing, closing)
