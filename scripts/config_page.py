@@ -24,10 +24,11 @@ Set a key in one of these ways:
 
 A key that two components have, such as `maxMessageSize` of broker and proxy, is set for both, except by a file, which
 is for one component. A key that upstream has as well has upstream's name. An unknown name is an error that names the
-nearest key; a value out of range is an error that names the range. A key of upstream that has no effect in the emulator
-is accepted from a file, with a [warning](fixtures.md#warnings); [such keys](#without-effect) are listed below with the
-reason. A key in the file of another component causes a warning that names the right file. A key that is set but cannot
-do all that its name suggests causes a warning as well: `requestRefusals=ack=OVERLOAD` does not concern gRPC clients.
+nearest key, if one is near; a value out of range is an error that names the range. A key of upstream that has no effect
+in the emulator is accepted from a file, with a [warning](fixtures.md#warnings); [such keys](#without-effect) are listed
+below with the reason. A key in the file of another component causes a warning that names the right file. A key that is
+set but cannot do all that its name suggests causes a warning as well: `requestRefusals=ack=OVERLOAD` does not concern
+gRPC clients.
 
 Keys in `--set`, `config`, `rocketmq.configure` and `PATCH /v1/config` are written for the emulator. A key without
 effect there is an error with the reason: its author expects a change that does not happen. A file is often a copy of a
