@@ -18,6 +18,11 @@ from .phase import Phase
 
 NAME_CHARACTERS_MAX = 100
 """The most characters of a rule's name."""
+RESERVED_NAMES = ("schema", ".", "..")
+"""Names that no rule may have, because the path `/v1/faults/{name}` of the control API could not hold them.
+
+`/v1/faults/schema` is another path, and HTTP clients remove the segments `.` and `..` from a path (RFC 3986, 5.2.4).
+"""
 RULES_MAX = 20_000
 """The most rules of one emulator."""
 EVENTS_MAX = 100
@@ -45,6 +50,11 @@ class RuleSpec:
             raise FaultError(
                 f"name={shown(self.name)}: not a text of 1 to {NAME_CHARACTERS_MAX} characters; "
                 "use a name such as 'lost-answers'"
+            )
+        if self.name in RESERVED_NAMES:
+            raise FaultError(
+                f"name={shown(self.name)}: not usable in paths of the control API; "
+                "all names but 'schema', '.' and '..' are; use a name such as 'lost-answers'"
             )
         for flag in ("optional", "strict"):
             if not isinstance(getattr(self, flag), bool):

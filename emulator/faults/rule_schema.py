@@ -11,7 +11,7 @@ from .facts import PROTOCOLS
 from .fault import KINDS, Fault, create
 from .parameters import DurationCheck, Optional, ParameterCheck, given
 from .phase import Phase
-from .rule import NAME_CHARACTERS_MAX
+from .rule import NAME_CHARACTERS_MAX, RESERVED_NAMES
 from .rule_form import THEN, WHEN
 from .versions import PATTERN
 
@@ -26,7 +26,12 @@ _COUNT: Schema = {"type": "integer", "minimum": 1}
 def rule_schema(operations: Sequence[str]) -> Schema:
     """Return the schema of a rule. `operations` are the names that the criterion `operation` accepts."""
     members: Mapping[str, Schema] = {
-        "name": {"type": "string", "minLength": 1, "maxLength": NAME_CHARACTERS_MAX},
+        "name": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": NAME_CHARACTERS_MAX,
+            "not": {"enum": list(RESERVED_NAMES)},
+        },
         WHEN: {"type": "object", "properties": _criteria(operations), "additionalProperties": False},
         "nth": {"anyOf": [_COUNT, {"type": "array", "items": _COUNT, "minItems": 1}]},
         "every": _COUNT,

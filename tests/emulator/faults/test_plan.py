@@ -1,6 +1,7 @@
 """The rules of an emulator: adding and removing them, their names, and their cost."""
 
 import gc
+import re
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -15,7 +16,7 @@ from rocketmq_testkit.emulator.faults.kinds.requests import DropRequest, Throttl
 from rocketmq_testkit.emulator.faults.kinds.responses import DropResponse, Respond
 from rocketmq_testkit.emulator.faults.kinds.services import StopRevive
 from rocketmq_testkit.emulator.faults.kinds.upstream import UpstreamDefectFault
-from rocketmq_testkit.emulator.faults.rule import RuleSpec
+from rocketmq_testkit.emulator.faults.rule import RESERVED_NAMES, RuleSpec
 from rocketmq_testkit.emulator.message.stored_record import pack_host
 
 SEND = {"operation": "SendMessage"}
@@ -94,6 +95,13 @@ def test_the_name_of_a_rule_is_made_from_its_kind_of_fault_and_never_used_twice(
 def test_a_name_is_a_text_of_limited_length(name: Any) -> None:
     """A longer name is shortened in the error."""
     with pytest.raises(FaultError, match=r"^name=.{1,80}: not a text of 1 to 100 characters; use a name such as"):
+        rule_spec(WATCH, name=name)
+
+
+@pytest.mark.parametrize("name", RESERVED_NAMES)
+def test_a_name_that_no_path_can_hold_is_rejected(name: str) -> None:
+    """A rule of that name could not be shown or removed by its name over HTTP."""
+    with pytest.raises(FaultError, match=rf"^name='{re.escape(name)}': not usable in paths of the control API; all"):
         rule_spec(WATCH, name=name)
 
 
