@@ -1,15 +1,15 @@
 """Parse JSON as fastjson does, for texts that stricter parsers reject.
 
 Accepted in addition to valid JSON: names and strings in single quotes, unquoted names, numbers, lists and objects as
-names, a comma after the last member or item, comments, raw control characters, `NaN`, and the numbers of
-`json_numbers.number`. Brokers and clients themselves write maps with objects as names (`{{"queueId":0,...}:5}`).
-Source: tried on 5.3.3, which uses fastjson 1.2.83.
+names, a comma after the last member or item, comments, raw control characters, `NaN`, the escapes of `_ESCAPE`, and the
+numbers of `json_numbers.number`. Brokers and clients themselves write maps with objects as names
+(`{{"queueId":0,...}:5}`).
+Source: tried on 5.3.3, which uses fastjson 1.2.83; JSONLexerBase (scanString, scanStringSingleQuote) for the escapes.
 
-Other forms that fastjson accepts are rejected, such as `undefined`, and escapes that JSON lacks (`\\x41`, `\\'` in
-double quotes).
+Other forms that fastjson accepts are rejected, such as `undefined`.
 
-The scanner does not backtrack: each pattern is possessive and each character is read once. A hostile text therefore
-costs no more than a usual text of its length.
+The scanner does not backtrack: each pattern is possessive. A hostile text therefore costs no more than a usual text of
+its length.
 """
 
 import re
@@ -21,7 +21,11 @@ from .json_numbers import number
 _SKIPPED = re.compile(r"(?>\s++|//[^\n]*+|/\*(?>[^*]++|\*(?!/))*+\*/)*+")
 _WORD = re.compile(r"[^\s{}\[\]:,\"'/]++")
 _TEXT = JSONDecoder(strict=False)
-_SINGLE_QUOTED = re.compile(r"'(?>[^'\\]++|\\.)*+'", re.DOTALL)
+_QUOTED = {quote: re.compile(rf"{quote}((?>[^{quote}\\]++|\\.)*+){quote}", re.DOTALL) for quote in "\"'"}
+_ESCAPE = re.compile(r"\\(?:([0-7])|x([0-9a-fA-F]{2})|u([+-][0-9a-fA-F]{3})|(.))|\"", re.DOTALL)
+"""An escape, which has the same meaning in double and single quotes, or a double quote in single quotes."""
+_NOT_IN_JSON = {"'": "'", "v": "\\u000b", "F": "\\f"}
+"""Escapes that JSON lacks, as they are written in JSON."""
 _WORDS = {"true": True, "false": False, "null": None, "NaN": None}
 _DEPTH_MAX = 200
 
@@ -108,11 +112,17 @@ class _Reader:
         return found.group()
 
     def _quoted(self, quote: str) -> str:
-        if quote == '"':
-            text, self._at = _TEXT.raw_decode(self._text, self._at)
-            return str(text)
-        found = _SINGLE_QUOTED.match(self._text, self._at)
+        found = _QUOTED[quote].match(self._text, self._at)
         if found is None:
             raise ValueError(f"a text without end at {self._at}")
         self._at = found.end()
-        return str(_TEXT.decode('"' + found.group()[1:-1].replace("\\'", "'").replace('"', '\\"') + '"'))
+        text = found.group(1)
+        return str(_TEXT.decode('"' + _ESCAPE.sub(_in_json, text) + '"')) if "\\" in text else text
+
+
+def _in_json(escape: re.Match[str]) -> str:
+    """Write an escape in JSON. Java reads the digits of `\\u` as a number, which may have a sign."""
+    octal, two, signed, letter = escape.groups()
+    if octal or two or signed:
+        return f"\\u{int(octal or two or signed, 16) & 0xFFFF:04x}"
+    return _NOT_IN_JSON.get(letter, escape.group()) if letter else '\\"'

@@ -46,6 +46,44 @@ def test_deviations_from_json_that_fastjson_accepts_are_accepted(text: str, valu
     assert lenient_json.loads(text) == value
 
 
+@pytest.mark.parametrize("quote", ['"', "'"])
+@pytest.mark.parametrize(
+    ("escape", "character"),
+    [
+        ('\\"', '"'),
+        ("\\'", "'"),
+        ("\\\\", "\\"),
+        ("\\/", "/"),
+        ("\\b", "\b"),
+        ("\\t", "\t"),
+        ("\\n", "\n"),
+        ("\\v", "\v"),
+        ("\\f", "\f"),
+        ("\\F", "\f"),
+        ("\\r", "\r"),
+        ("\\0", "\0"),
+        ("\\7", "\x07"),
+        ("\\x41", "A"),
+        ("\\xe9", "é"),
+        ("\\u0041", "A"),
+        ("\\u+041", "A"),
+        ("\\u-001", "\uffff"),
+        ("\\ud83d\\ude00", "😀"),
+    ],
+)
+def test_escapes_of_fastjson_are_accepted_in_both_kinds_of_quotes(quote: str, escape: str, character: str) -> None:
+    """Each escape is accepted in double and single quotes, as in JSONLexerBase of fastjson 1.2.83."""
+    assert lenient_json.loads(f"{quote}a{escape}1{quote}") == f"a{character}1"
+    assert lenient_json.loads(f"{{{quote}a{escape}1{quote}:5}}") == {f"a{character}1": 5}
+
+
+@pytest.mark.parametrize("quote", ['"', "'"])
+@pytest.mark.parametrize("escape", ["\\8", "\\a", "\\x4", "\\x4g", "\\u004", "\\u++41", "\\U0041", "\\"])
+def test_escapes_that_fastjson_rejects_raise_value_error(quote: str, escape: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        lenient_json.loads(f"{quote}{escape}{quote}")
+
+
 @pytest.mark.parametrize("text", ["", "{", "{a}", "{a:}", "[1 2]", "nonsense", '{"a":1}}', "'open", "]", "[" * 5000])
 def test_text_that_is_not_json_raises_value_error(text: str) -> None:
     """Text that is not JSON raises ValueError, even if it is deeply nested."""
