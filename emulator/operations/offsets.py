@@ -83,9 +83,9 @@ class TimestampResult(Result):
 class ResetOffset(Operation):
     """Reset a group's offsets, on the broker or by its consumers, as the broker is configured.
 
-    `queue_id` -1 = all read queues. `offset` None or -1, or without a `queue_id` = the offset of `timestamp` (ms; below
-    0 = the end of the queue). If consumers reset themselves, `force` also allows a reset forward, and `as_list` encodes
-    the offsets for C++ clients.
+    `queue_id` -1 = all read queues. `offset` None or -1, or without a `queue_id` = the offset of `timestamp` (ms).
+    If the broker resets, a `timestamp` below 0 is the end of the queue; if consumers reset themselves, only -1 is.
+    `force` then also allows a reset forward, and `as_list` encodes the offsets for C++ clients.
     Source: ResetOffsetRequestHeader.
     """
 

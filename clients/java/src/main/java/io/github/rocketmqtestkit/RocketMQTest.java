@@ -12,8 +12,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
  * Gives each test that has a parameter of type {@link RocketMQ} an emulator of its own, which ends with the test.
  *
  * <p>Methods with {@code @BeforeEach} and {@code @AfterEach} may have the parameter, too. All tests of a JVM share one
- * process of {@code rocketmq-emulator}. If a test fails, the report has the history of each message that a group has not
- * acknowledged.
+ * process of {@code rocketmq-emulator}. If a test fails, the report has the histories of the first ten messages that a
+ * group has not acknowledged.
  *
  * <p>On a method, topics and arguments are added to those of the class.
  */
