@@ -142,7 +142,7 @@ def test_only_messages_in_the_requested_offset_range_are_added() -> None:
 
 
 def test_a_body_is_read_as_string_and_properties_as_map() -> None:
-    """A body is read as a string and properties as a map; invalid UTF-8 is replaced, as in Spark's cast."""
+    """A body is read as a string and properties as a map; replacement characters stand for invalid UTF-8."""
     maker = ColumnMaker(QUEUE, (("body", "string"), ("properties", "map<string,string>")))
     maker.batch.add(plain("grüße".encode(), 0, "a\x01b\x02") + plain(b"\xff!", 1), 0, 2)
 
