@@ -376,5 +376,6 @@ MISTAKES: list[tuple[str, str, Any, int, str, str]] = [
     ("POST", "/v1/clock/searches/999/step", None, 404, "not-found", "search=999: there is no such search; there "),
     ("POST", "/v1/restore", {}, 400, "invalid-value", "snapshot, content: neither given; give one of them"),
     ("POST", "/v1/reset", {"time": "frozn"}, 400, "invalid-value", 'time="frozn": there is no such time mode'),
+    ("POST", "/v1/restore", {"content": "!"}, 400, "invalid-value", "expected base64; encode the whole snapshot file"),
     ("POST", "/v1/restore", {"content": "YQ=="}, 400, "invalid-value", "a snapshot is a whole file"),
 ]
