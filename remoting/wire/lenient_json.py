@@ -21,7 +21,9 @@ from .json_numbers import number
 _SKIPPED = re.compile(r"(?>\s++|//[^\n]*+|/\*(?>[^*]++|\*(?!/))*+\*/)*+")
 _WORD = re.compile(r"[^\s{}\[\]:,\"'/]++")
 _TEXT = JSONDecoder(strict=False)
-_QUOTED = {quote: re.compile(rf"{quote}((?>[^{quote}\\]++|\\.)*+){quote}", re.DOTALL) for quote in "\"'"}
+_IN_DOUBLE_QUOTES = re.compile(r'"((?>[^"\\]++|\\.)*+)"', re.DOTALL)
+_IN_SINGLE_QUOTES = re.compile(r"'((?>[^'\\]++|\\.)*+)'", re.DOTALL)
+_QUOTED = {'"': _IN_DOUBLE_QUOTES, "'": _IN_SINGLE_QUOTES}
 _ESCAPE = re.compile(r"\\(?:([0-7])|x([0-9a-fA-F]{2})|u([+-][0-9a-fA-F]{3})|(.))|\"", re.DOTALL)
 """An escape, which has the same meaning in double and single quotes, or a double quote in single quotes."""
 _NOT_IN_JSON = {"'": "'", "v": "\\u000b", "F": "\\f"}
