@@ -12,7 +12,7 @@ BYTES_MAX = 1024 * 1024
 
 _BLANKS = " \t\f"
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_KEY = re.compile(r"([^\\=: \t\f]*(?:\\.[^\\=: \t\f]*)*)[ \t\f]*[=:]?[ \t\f]*", re.DOTALL)
+_KEY = re.compile(r"([^\\=: \t\f]*+(?:\\.[^\\=: \t\f]*+)*+)[ \t\f]*+(?:[=:][ \t\f]*+)?", re.DOTALL)
 """The key of a logical line, and its separator: `=` or `:` with blanks around it, or blanks alone."""
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
 _CONTROLS = {"t": "\t", "r": "\r", "n": "\n", "f": "\f"}
