@@ -53,7 +53,7 @@ def queue_lag(broker: "Broker", group: str, topic: str, queue_id: int) -> QueueL
         # the group commits an offset beyond an ordered batch only when the batch is acknowledged
         position, popped = committed, 0
     elif broker.offsets.pending_reset(group, topic, queue_id) is not None:
-        position, popped = committed, in_flight  # the next pop reads from there, whatever the merge buffer holds
+        position, popped = committed, in_flight  # the next pop ignores the merge buffer
     else:  # the merge buffer commits the offset some time after the pop
         position, popped = broker.pop_buffer.next_read_offset(group_queue, committed), in_flight
     position = max(position, first)

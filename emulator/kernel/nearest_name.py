@@ -8,7 +8,7 @@ from .shown import shown
 NAME_CHARACTERS_MAX = 200
 """The longest name that is compared: the time of a comparison grows with the product of both lengths."""
 NAMES_MIN = 100
-"""The number of names that `NearestNames` compares, whatever that takes."""
+"""The number of names that `NearestNames` always compares, even beyond `WORK_MAX`."""
 WORK_MAX = 20_000_000
 """The work after which `NearestNames` compares no further names, in pairs of characters (20 million: about 2 s)."""
 _WORK_OF_NAME = 1_000  # of a name that there is nothing to compare with

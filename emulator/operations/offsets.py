@@ -127,7 +127,7 @@ class QueryCorrectionOffset(Operation):
 
     Offsets below the queue's minimum offset do not count. If the offset of `compare_group` is below the smallest one
     that counts, the result for that queue is 2**63 - 1. Raises SYSTEM_ERROR if `compare_group` has an offset in a queue
-    in which no offset counts. As upstream, the broker first deletes the committed offsets of `filter_groups`.
+    in which no offset counts. The broker first deletes the committed offsets of `filter_groups`, as upstream.
     Source: QueryCorrectionOffsetHeader (5.3.3).
     """
 

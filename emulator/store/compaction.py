@@ -172,7 +172,7 @@ class Compaction:
         return log
 
     def snapshot_of(self, queue: ConsumeQueue) -> CompactedQueue:
-        """Compute the compacted log of a queue anew from the stored messages. It changes nothing."""
+        """Build the compacted log of a queue from the stored messages, and change nothing."""
         log = self._new_log(queue)
         log.catch_up(self._store.now_ms)
         return log
